@@ -28,6 +28,24 @@ export interface GroupCounts {
   readonly left: number
 }
 
+/** How far a sync is. */
+export interface SyncProgress {
+  readonly phase: 'read' | 'write'
+  /** Entries read, or users written. */
+  readonly done: number
+  /** Null while entries are read: a directory does not tell how many it has. */
+  readonly total: number | null
+}
+
+export interface SyncStanding {
+  readonly running: boolean
+  /** Null where none runs, or it has not told yet. */
+  readonly progress: SyncProgress | null
+  readonly finishedAt: number | null
+  /** Of the last sync. */
+  readonly outcome: string | null
+}
+
 export interface SyncReport {
   /** Nothing was done because another sync of the directory runs. */
   readonly ignored: boolean

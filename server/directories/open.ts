@@ -1,5 +1,6 @@
 /** Opens the directories of all realms: connections and sign-in; and, once the realms are open, their sync. */
 
+import type { SyncStanding } from '#schemas/wire/directory-sync.ts'
 import type { Finding } from '#schemas/wire/findings.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -11,8 +12,10 @@ import type { UsersArea } from '#server/users/open.ts'
 import { createConnections } from './connections.ts'
 import type { Directory } from './directory.ts'
 import { createDirectoryPasswords } from './passwords/passwords.ts'
+import { standingOf } from './sync/progress.ts'
 import { createScheduledSyncs } from './sync/scheduled.ts'
 import { createSync, type SyncParts } from './sync/sync.ts'
+import { createSyncState } from './sync/sync-state.ts'
 
 export interface DirectoryNeeds {
   readonly storage: Storage
@@ -43,6 +46,11 @@ export const openDirectories = (needs: DirectoryNeeds) => {
     check: async (directory: Directory): Promise<readonly Finding[]> => {
       const { checkDirectory } = await import('./check.ts')
       return checkDirectory({ outgoing, clock }, directory)
+    },
+    /** Of the last sync of a provider, or the one that runs. */
+    syncStandingOf: async (provider: string): Promise<SyncStanding> => {
+      const row = await createSyncState({ storage, clock }).read(provider)
+      return standingOf(row, clock.now())
     },
     openSync: ({
       recorder,

@@ -44,6 +44,8 @@ export interface SearchCall {
 
 /** What a test lets the server do instead of answering. */
 export interface Faults {
+  /** Answers a search later. */
+  wait?: (call: SearchCall) => Promise<void>
   bind?: (dn: string, password: string) => BindResult | 'silent' | 'hang-up' | undefined
   search?: (
     call: SearchCall,
@@ -289,25 +291,30 @@ export const startLdap = async (entries: readonly LdapEntry[] = []): Promise<Lda
     const from = Number(cookie || 0)
     const page = size > 0 ? found.slice(from, from + size) : found
     const next = size > 0 && from + size < found.length ? String(from + size) : ''
-    const own = it.faults.search?.(call, page)
-    if (own === 'silent') return
-    if (own === 'hang-up') {
-      socket.destroy()
-      return
+    const answer = (): void => {
+      const own = it.faults.search?.(call, page)
+      if (own === 'silent') return
+      if (own === 'hang-up') {
+        socket.destroy()
+        return
+      }
+      if (Buffer.isBuffer(own)) {
+        socket.write(own)
+        return
+      }
+      const shown = own?.entries ?? page
+      const isCut = sizeLimit > 0 && shown.length > sizeLimit
+      for (const entry of isCut ? shown.slice(0, sizeLimit) : shown)
+        socket.write(entryMessage(id, entry, own ? ['*'] : attributes))
+      const control =
+        paged && own?.withoutControl !== true
+          ? { oid: pagedOid, value: pagedValue(own?.cookie ?? next) }
+          : undefined
+      socket.write(result(id, 0x65, own?.code ?? (isCut ? 4 : 0), '', control))
     }
-    if (Buffer.isBuffer(own)) {
-      socket.write(own)
-      return
-    }
-    const shown = own?.entries ?? page
-    const isCut = sizeLimit > 0 && shown.length > sizeLimit
-    for (const entry of isCut ? shown.slice(0, sizeLimit) : shown)
-      socket.write(entryMessage(id, entry, own ? ['*'] : attributes))
-    const control =
-      paged && own?.withoutControl !== true
-        ? { oid: pagedOid, value: pagedValue(own?.cookie ?? next) }
-        : undefined
-    socket.write(result(id, 0x65, own?.code ?? (isCut ? 4 : 0), '', control))
+    const { wait } = it.faults
+    if (wait) void wait(call).then(answer)
+    else answer()
   }
 
   const server = createServer((socket) => {

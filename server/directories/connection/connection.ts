@@ -179,8 +179,7 @@ const connectionOver = (wire: Wire, url: DirectoryUrl, tls: TLSSocket | undefine
     },
 
     pages: async function* (asked, pageSize) {
-      let cookie: Buffer | undefined
-      for (let count = 0; count < mostPages; count += 1) {
+      const page = async (cookie: Buffer | undefined) => {
         const value = { size: pageSize, ...(cookie ? { cookie } : {}) }
         const paging = new PagedResultsControl({ critical: true, value })
         const { response, entries } = await search({ timeoutMs: pageTimeoutMs, ...asked }, paging)
@@ -189,10 +188,20 @@ const connectionOver = (wire: Wire, url: DirectoryUrl, tls: TLSSocket | undefine
         const answered = response.controls?.find((one) => one instanceof PagedResultsControl)
         if (!answered?.value)
           throw new DirectoryAway('the directory answers a paged search without its control')
-        yield entries
+        return { entries, cookie: answered.value.cookie }
+      }
+      let next = page(undefined)
+      for (let count = 0; count < mostPages; count += 1) {
+        const { entries, cookie } = await next
         // An empty page may have a cookie (RFC 2696 §3), so that the cookie alone says whether this was the last.
-        cookie = answered.value.cookie
-        if (!cookie || cookie.length === 0) return
+        const isLast = !cookie || cookie.length === 0
+        // The directory works on the next page while this one is used.
+        if (!isLast) {
+          next = page(cookie)
+          next.catch(() => undefined)
+        }
+        yield entries
+        if (isLast) return
       }
       throw new DirectoryAway('the pages of the directory do not end')
     },

@@ -1,6 +1,7 @@
 /** Distinguished names (RFC 4514), compared as directories do: without case, and whatever way a character is escaped. */
 
 const unescaped = (value: string): string => {
+  if (!value.includes('\\')) return value
   const bytes: Buffer[] = []
   for (let i = 0; i < value.length; i += 1) {
     const character = value[i] ?? ''
@@ -54,6 +55,8 @@ const comparable = (value: string): string => {
   const text = trimmed(value)
   const inner =
     text.startsWith('"') && text.endsWith('"') && text.length > 1 ? text.slice(1, -1) : text
+  // What most names are: nothing to normalize.
+  if (/^[!-[\]-~]*$/.test(inner)) return inner.toLowerCase()
   return unescaped(inner).normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
 }
 
@@ -94,12 +97,17 @@ export const partsOf = (dn: string): readonly string[] => {
 /** A form that is equal for equal names. */
 export const comparableDn = (dn: string): string => partsOf(dn).join(',')
 
-/** Whether the entry is the base or lies below it. */
-export const isBelow = (dn: string, base: string): boolean => {
-  const parts = partsOf(dn)
+/** The comparable form of a DN that is the base or lies below it, and nothing for another. */
+export const dnWithin = (base: string): ((dn: string) => string | undefined) => {
   const wanted = partsOf(base)
-  return (
-    parts.length >= wanted.length &&
-    wanted.every((part, i) => parts[parts.length - wanted.length + i] === part)
-  )
+  return (dn) => {
+    const parts = partsOf(dn)
+    const above = parts.length - wanted.length
+    return above >= 0 && wanted.every((part, i) => parts[above + i] === part)
+      ? parts.join(',')
+      : undefined
+  }
 }
+
+/** Whether the entry is the base or lies below it. */
+export const isBelow = (dn: string, base: string): boolean => dnWithin(base)(dn) !== undefined

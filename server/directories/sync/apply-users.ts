@@ -1,9 +1,9 @@
 /**
  * Writes what was planned for users, in parts that are each one transaction: a node that dies leaves whole users behind, and the
- * next sync finds them as they are. A part that meets a concurrent write is divided, until the one user in question is left.
+ * next sync finds them as they are. A part with a user who cannot be written is divided, until that one user is left.
  */
 
-import type { SyncFailure } from '#schemas/wire/directory-sync.ts'
+import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import {
   ConstraintError,
@@ -43,9 +43,15 @@ export interface ApplyInput {
   readonly progress: (done: number) => void
 }
 
+/** A planned change that was not made. */
+export interface NotApplied {
+  readonly change: PlannedUser
+  readonly problem: string
+}
+
 export interface Applied {
   readonly done: readonly PlannedUser[]
-  readonly failures: readonly SyncFailure[]
+  readonly failed: readonly NotApplied[]
 }
 
 const partSize = 1000
@@ -69,9 +75,14 @@ const eventOf = ({ directory, by }: ApplyInput, change: PlannedUser): AuditEvent
     `directory ${directory.alias}: ${change.op}${change.op === 'add' ? '' : ` ${change.fields.map(({ field }) => field).join(', ')}`}`.trim(),
 })
 
-const isConflict = (error: unknown): boolean =>
-  error instanceof ConstraintError ||
-  (error instanceof GuardFailedError && error.guard !== 'directory-lease')
+/** Why a change cannot be made, where others can: a concurrent write, or the last administrator of the master realm. */
+const problemIn = (error: unknown): string | undefined => {
+  if (error instanceof Problem) return error.message
+  const isConcurrent =
+    error instanceof ConstraintError ||
+    (error instanceof GuardFailedError && error.guard !== 'directory-lease')
+  return isConcurrent ? 'it was changed here at the same time' : undefined
+}
 
 export const applyUsers = async (
   parts: ApplyParts,
@@ -81,12 +92,14 @@ export const applyUsers = async (
   const { storage, recorder, users, links } = parts
   const { directory, now } = input
   const done: PlannedUser[] = []
-  const failures: SyncFailure[] = []
+  const failed: NotApplied[] = []
 
   const statementsOf = (part: readonly PlannedUser[]): Statement[] => {
     const removed = part.flatMap(({ before, after }) => (before && !after ? [before.id] : []))
     const saved = part.flatMap(({ before, after }) => (after ? [{ before, after }] : []))
-    const made = part.flatMap(({ after, person }) => (after && person ? [{ after, person }] : []))
+    const made = part.flatMap(({ op, after, subject }) =>
+      after && op === 'add' ? [{ after, subject }] : [],
+    )
     const absent = part.flatMap(({ after, absence }) =>
       after && absence !== undefined && absence !== 'over'
         ? [{ user_id: after.id, provider: directory.id, cause: absence, since: now }]
@@ -105,11 +118,11 @@ export const applyUsers = async (
       ),
       ...links.link(
         directory,
-        made.map(({ after, person: { subject, username } }) => ({
+        made.map(({ after: { id, username }, subject }) => ({
           issuer: linkIssuer,
           subject,
           username,
-          userId: after.id,
+          userId: id,
         })),
       ),
       ...deleteAbsences(storage, noLongerSo),
@@ -127,17 +140,17 @@ export const applyUsers = async (
       part.map((change) => eventOf(input, change)),
     )
     done.push(...part)
-    input.progress(done.length + failures.length)
+    input.progress(done.length + failed.length)
   }
 
   const attempt = async (part: readonly PlannedUser[]): Promise<void> => {
     try {
       await commit(part)
     } catch (error) {
-      if (!isConflict(error)) throw error
-      const [first, ...others] = part
-      if (first && others.length === 0)
-        failures.push({ name: first.username, problem: 'it was changed here at the same time' })
+      const problem = problemIn(error)
+      if (problem === undefined) throw error
+      const [change, ...others] = part
+      if (change && others.length === 0) failed.push({ change, problem })
       else {
         const middle = Math.ceil(part.length / 2)
         await attempt(part.slice(0, middle))
@@ -148,5 +161,5 @@ export const applyUsers = async (
 
   for (let from = 0; from < changes.length; from += partSize)
     await attempt(changes.slice(from, from + partSize))
-  return { done, failures }
+  return { done, failed }
 }

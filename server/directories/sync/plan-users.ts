@@ -1,10 +1,9 @@
 /**
- * What a sync would do with users: compares the entries of a directory with the users who are linked to them. Pure; nothing is
- * written, so that the guard sees all of it first.
+ * What a sync would do with users: compares the entries of a directory, page by page, with the users who are linked to them.
+ * Pure; nothing is written, so that the guard sees all of it first. Only changes are kept.
  */
 
 import type { FieldChange, SyncFailure, UserChange } from '#schemas/wire/directory-sync.ts'
-import type { FederatedLinkRow } from '#server/storage/tables/broker-tables.ts'
 import type { DirectoryAbsenceRow } from '#server/storage/tables/directory-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { nameOf } from '#server/users/names.ts'
@@ -12,14 +11,12 @@ import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
 import type { Directory } from '../directory.ts'
 import type { Person } from '../entries/person.ts'
 import { isLike, profileAfter, profileOf } from '../linked-user.ts'
-import type { ReadUsers } from './read-users.ts'
 
 export interface PlannedUser extends UserChange {
+  readonly subject: string
   readonly before: UserRow | undefined
   /** Undefined where the user is deleted. */
   readonly after: UserRow | undefined
-  /** Of a new user: the entry. */
-  readonly person?: Person
   /** The user is disabled by this, or enabled again after an earlier sync had disabled them. */
   readonly absence?: DirectoryAbsenceRow['cause'] | 'over'
 }
@@ -27,23 +24,31 @@ export interface PlannedUser extends UserChange {
 export interface UserPlan {
   readonly changes: readonly PlannedUser[]
   readonly failures: readonly SyncFailure[]
-}
-
-export interface Linked {
-  readonly link: FederatedLinkRow
-  readonly user: UserRow
+  /** Subjects of entries that could not become, or stay equal to, a user. */
+  readonly failed: ReadonlySet<string>
 }
 
 export interface PlanInput {
   readonly directory: Directory
-  readonly read: ReadUsers
-  /** By subject. */
-  readonly linked: ReadonlyMap<string, Linked>
   readonly absences: ReadonlyMap<string, DirectoryAbsenceRow>
-  /** The users who have a name that an entry asks for, by folded name. */
-  readonly owners: ReadonlyMap<string, string>
+  /** Whether fields of new users are told, which a dry run lists. */
+  readonly isListed: boolean
   readonly newId: () => string
   readonly now: number
+}
+
+/** What the realm knows about the people of a page. */
+export interface Around {
+  /** Linked users, by subject. */
+  readonly linked: ReadonlyMap<string, UserRow>
+  /** The users who have a name that an entry asks for, by folded name. */
+  readonly owners: ReadonlyMap<string, string>
+}
+
+/** A linked user whose entry is gone. */
+export interface Gone {
+  readonly subject: string
+  readonly user: UserRow
 }
 
 const shown = [
@@ -71,60 +76,51 @@ const fieldsOf = (before: UserRow | undefined, after: UserRow): FieldChange[] =>
   return [...texts, ...flags]
 }
 
-export const planUsers = (input: PlanInput): UserPlan => {
-  const { directory, read, linked, absences, owners, now } = input
+/** The names of a new or changed user that another user has. */
+interface Contested {
+  readonly change: PlannedUser
+  readonly owners: readonly string[]
+}
+
+export const createUserPlan = (input: PlanInput) => {
+  const { directory, absences, isListed, now } = input
   const changes: PlannedUser[] = []
-  const failures: SyncFailure[] = read.noPeople.map(({ dn, problem }) => ({ name: dn, problem }))
-  const present = new Set(read.subjects.values())
-  const gone = [...linked.values()].filter(({ link }) => !present.has(link.subject))
-  const isDeleted = new Set(
-    directory.onMissing === 'delete'
-      ? gone.filter(({ user }) => user.managed === 0).map(({ user }) => user.id)
-      : [],
-  )
-  const goneIds = new Set(gone.map(({ user }) => user.id))
-  /** Names that a user of this plan gives up or takes. */
+  const failures: SyncFailure[] = []
+  const failed = new Set<string>()
+  /** Decided when it is known whose entries are gone. */
+  const contested: Contested[] = []
+  /** Names that users of this plan take. */
   const taken = new Map<string, string>()
 
-  const problemWith = (names: readonly (string | null)[], self: string): string | undefined => {
-    for (const name of names) {
-      if (name === null) continue
+  const fail = (name: string, subject: string, problem: string): void => {
+    failures.push({ name, problem })
+    failed.add(subject)
+  }
+
+  const namesOf = ({ username_key, email_key }: UserRow): string[] =>
+    email_key === null ? [username_key] : [username_key, email_key]
+
+  const take = (user: UserRow): void => {
+    for (const name of namesOf(user)) taken.set(name, user.id)
+  }
+
+  const ownersOf = (user: UserRow, owners: Around['owners']): string[] =>
+    namesOf(user).flatMap((name) => {
       const owner = taken.get(name) ?? owners.get(name)
-      if (owner === undefined || owner === self || isDeleted.has(owner)) continue
-      return goneIds.has(owner)
-        ? 'an entry with a new id has the name of a user whose entry is gone: it is another person; delete or rename that user first'
-        : 'another user has the name or the address already'
-    }
-    for (const name of names) if (name !== null) taken.set(name, self)
-    return undefined
-  }
-
-  const attempt = (name: string, plan: () => PlannedUser | undefined): void => {
-    try {
-      const change = plan()
-      if (change) changes.push(change)
-    } catch (error) {
-      failures.push({ name, problem: error instanceof Error ? error.message : 'cannot be stored' })
-    }
-  }
-
-  const fail = (problem: string): never => {
-    throw new Error(problem)
-  }
+      return owner === undefined || owner === user.id ? [] : [owner]
+    })
 
   const added = (person: Person): PlannedUser => {
-    const { username, enabled } = person
+    const { username, enabled, subject } = person
     const fields = { username, enabled, ...profileOf(directory, person) }
     const after = newUserRow(fields, { id: input.newId(), realm: directory.realm, now })
-    const problem = problemWith([after.username_key, after.email_key], after.id)
-    if (problem !== undefined) fail(problem)
     return {
       op: 'add',
       username,
-      fields: fieldsOf(undefined, after),
+      fields: isListed ? fieldsOf(undefined, after) : [],
+      subject,
       before: undefined,
       after,
-      person,
       ...(enabled ? {} : { absence: 'disabled' }),
     }
   }
@@ -140,7 +136,7 @@ export const planUsers = (input: PlanInput): UserPlan => {
     return { value: user.enabled === 1 }
   }
 
-  const updated = (person: Person, { user }: Linked): PlannedUser | undefined => {
+  const updated = (person: Person, user: UserRow): PlannedUser | undefined => {
     if (user.managed === 1) return undefined
     const enabled = enabledAfter(user, person.enabled)
     if (enabled.absence === undefined && isLike(user, directory, person)) return undefined
@@ -153,23 +149,22 @@ export const planUsers = (input: PlanInput): UserPlan => {
     const after = changedUserRow(user, fields, now)
     const changed = fieldsOf(user, after)
     if (changed.length === 0 && enabled.absence === undefined) return undefined
-    const problem = problemWith([after.username_key, after.email_key], user.id)
-    if (problem !== undefined) fail(problem)
     const { absence } = enabled
     const op = absence === 'over' ? 'enable' : absence === 'disabled' ? 'disable' : 'update'
     return {
       op,
       username: user.username,
       fields: changed,
+      subject: person.subject,
       before: user,
       after,
       ...(absence === undefined ? {} : { absence }),
     }
   }
 
-  const missing = ({ user }: Linked): PlannedUser | undefined => {
+  const missing = ({ user, subject }: Gone): PlannedUser | undefined => {
     if (user.managed === 1 || directory.onMissing === 'keep') return undefined
-    const base = { username: user.username, before: user }
+    const base = { username: user.username, subject, before: user }
     if (directory.onMissing === 'delete')
       return { ...base, op: 'delete', fields: [], after: undefined }
     if (user.enabled === 0) return undefined
@@ -177,11 +172,57 @@ export const planUsers = (input: PlanInput): UserPlan => {
     return { ...base, op: 'disable', fields: fieldsOf(user, after), after, absence: 'missing' }
   }
 
-  // Removals first: a name that a deleted user had may be taken in the same sync.
-  for (const one of gone) attempt(one.user.username, () => missing(one))
-  for (const person of read.people) {
-    const known = linked.get(person.subject)
-    attempt(person.username, () => (known ? updated(person, known) : added(person)))
+  const planned = (person: Person, user: UserRow | undefined): PlannedUser | undefined => {
+    try {
+      return user ? updated(person, user) : added(person)
+    } catch (error) {
+      const problem = error instanceof Error ? error.message : 'cannot be stored'
+      fail(person.username, person.subject, problem)
+      return undefined
+    }
   }
-  return { changes, failures }
+
+  return {
+    /** The people of a page. */
+    see: (people: readonly Person[], { linked, owners }: Around): void => {
+      for (const person of people) {
+        const change = planned(person, linked.get(person.subject))
+        if (!change?.after) continue
+        const others = ownersOf(change.after, owners)
+        if (others.length > 0) contested.push({ change, owners: others })
+        else {
+          take(change.after)
+          changes.push(change)
+        }
+      }
+    },
+
+    finish: (gone: readonly Gone[]): UserPlan => {
+      const removals = gone.flatMap((one) => missing(one) ?? [])
+      const goneIds = new Set(gone.map(({ user }) => user.id))
+      const deleted = new Set(
+        removals.flatMap(({ op, before }) => (before && op === 'delete' ? [before.id] : [])),
+      )
+      const settled: PlannedUser[] = []
+      for (const { change, owners } of contested) {
+        const { after, username, subject } = change
+        if (!after) continue
+        const others = [...owners, ...ownersOf(after, new Map())].filter((id) => !deleted.has(id))
+        const [owner] = others
+        if (owner === undefined) {
+          take(after)
+          settled.push(change)
+        } else
+          fail(
+            username,
+            subject,
+            goneIds.has(owner)
+              ? 'an entry with a new id has the name of a user whose entry is gone: it is another person; delete or rename that user first'
+              : 'another user has the name or the address already',
+          )
+      }
+      // Removals first: a name that a deleted user had may be taken in the same sync.
+      return { changes: [...removals, ...changes, ...settled], failures, failed }
+    },
+  }
 }

@@ -116,7 +116,7 @@ export const readGroups = async (
   connection: Connection,
   directory: Directory,
   search: GroupSearch,
-  users: Pick<ReadUsers, 'subjects' | 'usernames' | 'primaryGroups'>,
+  users: Pick<ReadUsers, 'byDn' | 'byUsername' | 'primaryGroups'>,
 ): Promise<ReadGroups> => {
   const { raw, failures } = await rawGroups(connection, directory, search)
   const pace = createPace()
@@ -129,7 +129,7 @@ export const readGroups = async (
       // RFC 2307 names members by uid, everything else by DN.
       const key = value.includes('=') ? comparableDn(value) : undefined
       const user =
-        key === undefined ? users.usernames.get(value.toLowerCase()) : users.subjects.get(key)
+        key === undefined ? users.byUsername.get(value.toLowerCase()) : users.byDn.get(key)
       const nested = key === undefined ? undefined : byDn.get(key)
       if (user !== undefined) own.users.add(user)
       if (nested) own.groups.push(nested)

@@ -17,7 +17,7 @@ import type { DirectorySyncRow } from '#server/storage/tables/directory-tables.t
 import type { Connection } from '../connection/connection.ts'
 import { resultCodes } from '../connection/errors.ts'
 import type { Directory } from '../directory.ts'
-import { comparableDn, isBelow } from '../entries/dn.ts'
+import { dnWithin } from '../entries/dn.ts'
 import { type Entry, entryOf, idValueOf, stableIdOf } from '../entries/entry.ts'
 import { filterForAll } from '../entries/filter.ts'
 import {
@@ -27,35 +27,42 @@ import {
   personAttributes,
   personOf,
 } from '../entries/person.ts'
-import { generalizedTimeMs } from '../passwords/lockout.ts'
 import { SyncRefused } from './errors.ts'
+import { createMark, readChanges } from './marks.ts'
 
-export interface Mark {
-  readonly mark: string | null
-  readonly markOf: string
-}
-
-export interface ReadUsers extends Mark {
+export interface ReadUsers {
   readonly mode: 'full' | 'changes'
-  /** All, or those that changed and those that were not known before. */
-  readonly people: readonly Person[]
   readonly noPeople: readonly NoPerson[]
-  /** The subjects of all entries, by the comparable form of their DN. */
-  readonly subjects: ReadonlyMap<string, string>
+  /** The subjects of all entries. */
+  readonly present: ReadonlySet<string>
+  /** Where groups are read: the subjects by the comparable form of their DN, and by username. */
+  readonly byDn: ReadonlyMap<string, string>
+  readonly byUsername: ReadonlyMap<string, string>
   /** The primary groups of users of Active Directory, by subject. */
   readonly primaryGroups: ReadonlyMap<string, string>
-  readonly usernames: ReadonlyMap<string, string>
+  readonly markOf: string
+  /** What the next sync begins with; subjects that failed are read again. */
+  readonly mark: (isFailed: (subject: string) => boolean) => string | null
 }
 
-/** Entries are read again if they changed this long before the mark: clocks of several servers differ. */
-const overlapMs = 300_000
+export interface ReadOptions {
+  readonly full: boolean
+  readonly now: number
+  readonly isKnown: (subject: string) => boolean
+  /** Page by page: all, or those that changed and those that were not known before. */
+  readonly take: (people: readonly Person[]) => Promise<void>
+  /** How many entries have been read. */
+  readonly progress: (read: number) => void
+}
+
 /** Changes alone are read for this long; then all entries again. */
 const fullEveryMs = 24 * 3_600_000
 const idsAtOnce = 50
+/** So many entries are read again by the time of their change, which is one search, rather than by their ids. */
+const fewEntries = 500
 const primaryGroup = 'primaryGroupID'
-
-const changeAttribute = ({ protocol }: Directory): string =>
-  protocol === 'ad' ? 'uSNChanged' : 'modifyTimestamp'
+const changeTime = 'modifyTimestamp'
+const changeNumber = 'entryCSN'
 
 const everything = new PresenceFilter({ attribute: 'objectClass' })
 
@@ -66,7 +73,7 @@ const markOfServer = async (connection: Connection, directory: Directory): Promi
     base: '',
     scope: 'base',
     filter: everything,
-    attributes: ['dsServiceName', 'highestCommittedUSN'],
+    attributes: ['dsServiceName'],
   })
   const root = entries[0] && entryOf(entries[0])
   const server = protocol === 'ad' ? (root?.first('dsServiceName') ?? '') : ''
@@ -99,73 +106,67 @@ const insistOnBase = async (connection: Connection, base: string): Promise<void>
     throw new SyncRefused('directory', `"${base}" cannot be read (result code ${code})`)
 }
 
-const changedSince = ({ protocol }: Directory, mark: string): Filter => {
-  if (protocol === 'ad')
-    return new GreaterThanEqualsFilter({ attribute: 'uSNChanged', value: mark })
-  const since = new Date(generalizedTimeMs(mark) - overlapMs).toISOString()
-  const value = `${since.replaceAll(/[-:T]|\..*/g, '')}Z`
-  return new GreaterThanEqualsFilter({ attribute: 'modifyTimestamp', value })
-}
-
-const later = (a: string | null, b: string | undefined): string | null =>
-  b !== undefined && (a === null || b > a) ? b : a
-
 export const readUsers = async (
   connection: Connection,
   directory: Directory,
   before: DirectorySyncRow | undefined,
-  options: {
-    readonly full: boolean
-    readonly now: number
-    readonly isKnown: (subject: string) => boolean
-    readonly progress: (read: number) => void
-  },
+  options: ReadOptions,
 ): Promise<ReadUsers> => {
   const { userSearchBase: base, userSearchFilter, attributes, pageSize, protocol } = directory
+  const isAd = protocol === 'ad'
   await insistOnBase(connection, base)
   const markOf = await markOfServer(connection, directory)
-  const usn = protocol === 'ad' ? await highestUsn(connection) : null
+  const usn = isAd ? await highestUsn(connection) : null
   const all = filterForAll(userSearchFilter)
-  const people = new Map<string, Person>()
+  const within = dnWithin(base)
+  const taken = new Set<string>()
+  /** Entries of linked users that cannot be read as users any more. */
+  const unusable = new Set<string>()
   const noPeople: NoPerson[] = []
-  const subjects = new Map<string, string>()
-  const usernames = new Map<string, string>()
+  const present = new Set<string>()
+  const byDn = new Map<string, string>()
+  const byUsername = new Map<string, string>()
   const primaryGroups = new Map<string, string>()
   const pace = createPace()
-  const extra = protocol === 'ad' ? [primaryGroup] : []
-  let mark: string | null = null
+  const isFresh = before !== undefined && options.now - before.full_at < fullEveryMs
+  const isSame = before?.mark_of === markOf && before.mark !== null
+  const last = !options.full && isFresh && isSame ? (before.mark ?? undefined) : undefined
+  const changes = last === undefined || isAd ? undefined : readChanges(last)
+  const mark = createMark(changes?.time)
   let read = 0
 
+  const changeOf = (entry: Entry) => {
+    const time = isAd ? undefined : entry.first(changeTime)
+    return time === undefined ? undefined : { time, number: entry.first(changeNumber) }
+  }
+
   const noted = (entry: Entry): string | undefined => {
-    if (!isBelow(entry.dn, base))
+    const dn = within(entry.dn)
+    if (dn === undefined)
       throw new SyncRefused(
         'directory',
         `the directory answers with an entry that is not below "${base}"`,
       )
     const subject = stableIdOf(entry, attributes.uuid)
     if (subject === undefined) return undefined
-    subjects.set(comparableDn(entry.dn), subject)
-    const group = entry.first(primaryGroup)
-    if (group !== undefined) primaryGroups.set(subject, group)
-    const username = entry.first(attributes.uid)
-    if (username !== undefined) usernames.set(username.toLowerCase(), subject)
+    present.add(subject)
+    const change = changeOf(entry)
+    if (change) mark.see(subject, change)
+    if (directory.groups) {
+      byDn.set(dn, subject)
+      const group = entry.first(primaryGroup)
+      if (group !== undefined) primaryGroups.set(subject, group)
+      const username = entry.first(attributes.uid)
+      if (username !== undefined) byUsername.set(username.toLowerCase(), subject)
+    }
     return subject
-  }
-
-  const take = (entry: Entry): void => {
-    noted(entry)
-    mark = later(mark, entry.first(changeAttribute(directory)))
-    const one = personOf(directory, entry)
-    if (!isPerson(one)) noPeople.push(one)
-    else if (people.has(one.subject))
-      throw new SyncRefused('directory', `two entries have the same ${attributes.uuid}`)
-    else people.set(one.subject, one)
   }
 
   const each = async (
     filter: Filter,
     wanted: readonly string[],
     handle: (entry: Entry) => void,
+    afterPage?: () => Promise<void>,
   ): Promise<void> => {
     const search = { base, filter, attributes: wanted }
     for await (const page of connection.pages(search, pageSize)) {
@@ -175,52 +176,96 @@ export const readUsers = async (
       }
       read += page.length
       options.progress(read)
+      await afterPage?.()
     }
   }
 
-  const whole = [...personAttributes(directory), changeAttribute(directory), ...extra]
-  const isFresh = before !== undefined && options.now - before.full_at < fullEveryMs
-  const isSame = before?.mark_of === markOf && before.mark !== null
-  const mode = !options.full && isFresh && isSame ? 'changes' : 'full'
-
-  if (mode === 'full') await each(all, whole, take)
-  else {
-    mark = before?.mark ?? null
-    const unknown: string[] = []
-    await each(all, [attributes.uuid, attributes.uid, ...extra], (entry) => {
+  const extra = isAd ? [primaryGroup] : [changeTime, changeNumber]
+  const whole = [...personAttributes(directory), ...extra]
+  const takeEach = async (
+    filter: Filter,
+    isWanted: (subject: string) => boolean,
+  ): Promise<void> => {
+    let people: Person[] = []
+    const take = (entry: Entry): void => {
       const subject = noted(entry)
-      if (subject !== undefined && !options.isKnown(subject)) unknown.push(subject)
+      if (subject !== undefined && !isWanted(subject)) return
+      const one = personOf(directory, entry)
+      if (!isPerson(one)) {
+        noPeople.push(one)
+        if (subject !== undefined) unusable.add(subject)
+      } else if (taken.has(one.subject))
+        throw new SyncRefused('directory', `two entries have the same ${attributes.uuid}`)
+      else {
+        taken.add(one.subject)
+        people.push(one)
+      }
+    }
+    await each(filter, whole, take, async () => {
+      const page = people
+      people = []
+      if (page.length > 0) await options.take(page)
     })
-    const changed = new AndFilter({ filters: [all, changedSince(directory, before?.mark ?? '')] })
-    await each(changed, whole, take)
-    const unread = unknown.filter((subject) => !people.has(subject))
-    for (let from = 0; from < unread.length; from += idsAtOnce) {
-      const filters = unread.slice(from, from + idsAtOnce).map(
+  }
+
+  const takeByIds = async (subjects: readonly string[]): Promise<void> => {
+    for (let from = 0; from < subjects.length; from += idsAtOnce) {
+      const filters = subjects.slice(from, from + idsAtOnce).map(
         (id) =>
           new EqualityFilter({
             attribute: attributes.uuid,
             value: idValueOf(attributes.uuid, id),
           }),
       )
-      await each(new AndFilter({ filters: [all, new OrFilter({ filters })] }), whole, (entry) => {
-        const subject = stableIdOf(entry, attributes.uuid)
-        if (subject !== undefined && !people.has(subject)) take(entry)
-      })
+      const filter = new AndFilter({ filters: [all, new OrFilter({ filters })] })
+      await takeEach(filter, (subject) => !taken.has(subject))
     }
   }
-  if (subjects.size === 0)
+
+  /** The ids of all, and which of them have to be read: `late` ones may have changed since the last sync. */
+  const sweep = async (): Promise<{ late: number; changed: string[]; unknown: string[] }> => {
+    const changed: string[] = []
+    const unknown: string[] = []
+    let late = 0
+    await each(all, [attributes.uuid, attributes.uid, ...extra], (entry) => {
+      const subject = noted(entry)
+      if (subject === undefined) return
+      const change = changeOf(entry)
+      if (!options.isKnown(subject)) unknown.push(subject)
+      else if (change && changes?.isLate(change)) {
+        late += 1
+        if (!changes.isRead(subject, change)) changed.push(subject)
+      }
+    })
+    return { late, changed, unknown }
+  }
+
+  const since = (attribute: string, value: string): Filter =>
+    new AndFilter({ filters: [all, new GreaterThanEqualsFilter({ attribute, value })] })
+
+  if (last === undefined) await takeEach(all, () => true)
+  else {
+    const { late, changed, unknown } = await sweep()
+    if (isAd) await takeEach(since('uSNChanged', last), () => true)
+    else if (changed.length > 0 && late <= Math.max(fewEntries, 2 * changed.length))
+      await takeEach(since(changeTime, changes?.from ?? ''), () => true)
+    else await takeByIds(changed)
+    await takeByIds(unknown.filter((subject) => !taken.has(subject)))
+  }
+  if (present.size === 0)
     throw new SyncRefused(
       'directory',
       `the search below "${base}" finds no user: see userSearchFilter, uuidAttribute, and what the bind user may read`,
     )
   return {
-    mode,
-    people: [...people.values()],
+    mode: last === undefined ? 'full' : 'changes',
     noPeople,
-    subjects,
-    usernames,
+    present,
+    byDn,
+    byUsername,
     primaryGroups,
-    mark: protocol === 'ad' ? usn : mark,
     markOf,
+    mark: (isFailed) =>
+      isAd ? usn : mark.text((subject) => isFailed(subject) || unusable.has(subject)),
   }
 }

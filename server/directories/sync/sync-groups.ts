@@ -113,22 +113,23 @@ const planMembers = async (
   forgotten: readonly string[],
   users: ReadonlyMap<string, string>,
 ): Promise<{ joins: UserGroupRow[]; leaves: UserGroupRow[] }> => {
-  const linked = new Set(users.values())
   const present = await membershipsIn(storage, [...groups.map(({ id }) => id), ...forgotten])
-  const keyOf = ({ user_id, group_id }: UserGroupRow): string => `${group_id} ${user_id}`
-  const before = new Set(present.map(keyOf))
-  const wanted = new Set<string>()
+  const before = Map.groupBy(present, ({ group_id }) => group_id)
   const joins: UserGroupRow[] = []
-  for (const { id, members } of groups)
+  const surplus: UserGroupRow[] = []
+  const nobody: ReadonlySet<string> = new Set()
+  const wanted = [...groups, ...forgotten.map((id) => ({ id, members: nobody }))]
+  for (const { id: group_id, members } of wanted) {
+    const left = new Map(before.get(group_id)?.map((row) => [row.user_id, row]))
     for (const subject of members) {
       const user_id = users.get(subject)
-      if (user_id === undefined) continue
-      const row = { user_id, group_id: id }
-      wanted.add(keyOf(row))
-      if (!before.has(keyOf(row))) joins.push(row)
+      if (user_id !== undefined && !left.delete(user_id)) joins.push({ user_id, group_id })
     }
-  const leaves = present.filter((row) => linked.has(row.user_id) && !wanted.has(keyOf(row)))
-  return { joins, leaves }
+    surplus.push(...left.values())
+  }
+  if (surplus.length === 0) return { joins, leaves: [] }
+  const linked = new Set(users.values())
+  return { joins, leaves: surplus.filter(({ user_id }) => linked.has(user_id)) }
 }
 
 export const syncGroups = async (

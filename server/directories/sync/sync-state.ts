@@ -13,6 +13,7 @@ import type {
   DirectorySyncRow,
 } from '#server/storage/tables/directory-tables.ts'
 import type { Directory } from '../directory.ts'
+import type { SyncResult } from './progress.ts'
 
 type Db = Pick<Storage, 'db'>
 
@@ -78,10 +79,14 @@ export const createSyncState = ({
     hold: ({ id: provider }: Directory, { id }: Lease): Statement =>
       guarded(own(provider, id).set({ lease_until: clock.now() + leaseMs }), leaseGuard),
 
+    /** Tells how far the sync is. */
+    note: ({ id: provider }: Directory, { id }: Lease, result: SyncResult): Promise<unknown> =>
+      storage.commit([statement(own(provider, id).set({ result: JSON.stringify(result) }))]),
+
     /** The sync ended early: the next one reads again what this one read. */
     fail: async ({ id: provider }: Directory, { id }: Lease, reason: string): Promise<void> => {
       const over = { lease: null, lease_until: 0, finished_at: clock.now() }
-      const result = JSON.stringify({ failed: reason.slice(0, 500) })
+      const result = JSON.stringify({ refused: reason.slice(0, 500) } satisfies SyncResult)
       await storage.commit([statement(own(provider, id).set({ ...over, result }))])
     },
 

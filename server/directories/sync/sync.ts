@@ -11,7 +11,7 @@ import { newId } from '#server/platform/ids.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
-import type { FederatedLinkRow } from '#server/storage/tables/broker-tables.ts'
+import type { DirectorySyncRow } from '#server/storage/tables/directory-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Links } from '#server/users/links/links.ts'
 import { nameOf } from '#server/users/names.ts'
@@ -20,11 +20,13 @@ import type { Users } from '#server/users/users.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Connections } from '../connections.ts'
 import type { Directory } from '../directory.ts'
+import type { Person } from '../entries/person.ts'
 import { linkIssuer } from '../linked-user.ts'
 import { type ApplyInput, applyUsers } from './apply-users.ts'
 import type { GroupDocuments } from './group-documents.ts'
 import { guardRemovals } from './guard.ts'
-import { type Linked, planUsers } from './plan-users.ts'
+import { type Around, createUserPlan, type UserPlan } from './plan-users.ts'
+import { createProgress, type SyncResult } from './progress.ts'
 import type { ReadUsers } from './read-users.ts'
 import { countsOf, mostListed, noGroups, statusOf } from './report.ts'
 import { type GroupOutcome, syncGroups } from './sync-groups.ts'
@@ -58,6 +60,14 @@ export interface SyncRequest {
   readonly signal?: AbortSignal | undefined
 }
 
+/** The users who are linked to a directory. */
+interface Linked {
+  /** Their ids by subject. */
+  readonly users: Map<string, string>
+  /** The deleted documents whose links count as those of this one. */
+  readonly replaced: ReadonlySet<string>
+}
+
 export type Synchronize = (request: SyncRequest) => Promise<SyncReport>
 
 const nothing: Omit<SyncReport, 'status' | 'dryRun'> = {
@@ -77,31 +87,18 @@ export const createSync = (parts: SyncParts): Synchronize => {
   const { storage, copy, clock, recorder, users, links, connections } = parts
   const state = createSyncState({ storage, clock })
 
-  /** Links, also those of a deleted document that this one replaces, with their users, by subject. */
-  const linkedTo = async (directory: Directory): Promise<Map<string, Linked>> => {
-    const rows: FederatedLinkRow[] = []
-    for await (const page of links.ofProvider(directory)) rows.push(...page)
-    rows.push(...(await links.orphansOf(directory, linkIssuer)))
-    const found = await usersByIds(
-      storage,
-      rows.map(({ user_id }) => user_id),
-    )
-    const byId = new Map(found.map((user) => [user.id, user]))
-    return new Map(
-      rows.flatMap((link) => {
-        const user = byId.get(link.user_id)
-        return user ? [[link.subject, { link, user }] as const] : []
-      }),
-    )
+  /** Links, also those of a deleted document that this one replaces: ids of users by subject. */
+  const linkedTo = async (directory: Directory): Promise<Linked> => {
+    const users = new Map<string, string>()
+    for await (const page of links.subjectsOf(directory, linkIssuer))
+      for (const { subject, user_id } of page) users.set(subject, user_id)
+    const orphans = await links.orphansOf(directory, linkIssuer)
+    for (const { subject, user_id } of orphans) users.set(subject, user_id)
+    return { users, replaced: new Set(orphans.map(({ provider }) => provider)) }
   }
 
-  const takeOver = async (
-    { directory, hold }: ApplyInput,
-    linked: ReadonlyMap<string, Linked>,
-  ): Promise<void> => {
-    const providers = new Set([...linked.values()].map(({ link }) => link.provider))
-    providers.delete(directory.id)
-    for (const deleted of providers)
+  const takeOver = async ({ directory, hold }: ApplyInput, { replaced }: Linked): Promise<void> => {
+    for (const deleted of replaced)
       await storage.commit([
         hold(),
         links.takeOverAll(deleted, directory, linkIssuer),
@@ -109,13 +106,40 @@ export const createSync = (parts: SyncParts): Synchronize => {
       ])
   }
 
-  const planFor = async (
-    directory: Directory,
-    read: ReadUsers,
-    linked: ReadonlyMap<string, Linked>,
-  ) => {
-    const names = read.people.flatMap(({ subject, username, email }) => {
-      const own = linked.get(subject)?.user
+  /** The linked users of these subjects, by subject. */
+  const usersOf = async (
+    { users: ids }: Linked,
+    subjects: readonly string[],
+  ): Promise<Map<string, UserRow>> => {
+    const known = subjects.flatMap((subject) => {
+      const id = ids.get(subject)
+      return id === undefined ? [] : [{ subject, id }]
+    })
+    const rows = await usersByIds(
+      storage,
+      known.map(({ id }) => id),
+    )
+    const byId = new Map(rows.map((user) => [user.id, user]))
+    return new Map(
+      known.flatMap(({ subject, id }) => {
+        const user = byId.get(id)
+        return user ? [[subject, user] as const] : []
+      }),
+    )
+  }
+
+  /** What the realm knows about the people of a page. */
+  const around = async (
+    { realm }: Directory,
+    linked: Linked,
+    people: readonly Person[],
+  ): Promise<Around> => {
+    const users = await usersOf(
+      linked,
+      people.map(({ subject }) => subject),
+    )
+    const names = people.flatMap(({ subject, username, email }) => {
+      const own = users.get(subject)
       return [
         ...(username === own?.username ? [] : [username]),
         ...(email === null || email === own?.email ? [] : [email]),
@@ -123,17 +147,37 @@ export const createSync = (parts: SyncParts): Synchronize => {
         .map((name) => nameOf(name).key)
         .filter((key) => key !== own?.username_key && key !== own?.email_key)
     })
-    const owners = await ownersOfNames(storage, directory.realm, [...new Set(names)])
+    return { linked: users, owners: await ownersOfNames(storage, realm, [...new Set(names)]) }
+  }
+
+  /** Reads the users of the directory, and plans each page as it comes. */
+  const planFor = async (
+    connection: Connection,
+    { directory, dryRun = false, full = false }: SyncRequest,
+    before: DirectorySyncRow | undefined,
+    linked: Linked,
+    progress: (read: number) => void,
+  ): Promise<{ read: ReadUsers; plan: UserPlan }> => {
+    const { readUsers } = await import('./read-users.ts')
     const absences = await absencesOf(storage, directory.id)
-    return planUsers({
+    const planning = createUserPlan({
       directory,
-      read,
-      linked,
-      owners,
       absences: new Map(absences.map((row) => [row.user_id, row])),
+      isListed: dryRun,
       newId,
       now: clock.now(),
     })
+    const read = await readUsers(connection, directory, before, {
+      full,
+      now: clock.now(),
+      isKnown: (subject) => linked.users.has(subject),
+      take: async (people) => planning.see(people, await around(directory, linked, people)),
+      progress,
+    })
+    const absent = [...linked.users.keys()].filter((subject) => !read.present.has(subject))
+    const gone = await usersOf(linked, absent)
+    const plan = planning.finish([...gone].map(([subject, user]) => ({ subject, user })))
+    return { read, plan }
   }
 
   const run = async (
@@ -145,17 +189,16 @@ export const createSync = (parts: SyncParts): Synchronize => {
     const view = await copy.fresh(directory.realm)
     const settings = await view?.get(Settings.kind, Settings.kind)
     if (!view || !settings) throw new Error(`there is no realm ${directory.realm}`)
-    const { readUsers } = await import('./read-users.ts')
     const linked = await linkedTo(directory)
     const before = lease?.before ?? (await state.read(directory.id))
-    const read = await readUsers(connection, directory, before, {
-      full: request.full ?? false,
-      now: clock.now(),
-      isKnown: (subject) => linked.has(subject),
-      progress: () => signal?.throwIfAborted(),
+    const tell = createProgress(
+      async (progress) => lease && state.note(directory, lease, { progress }),
+    )
+    const { read, plan } = await planFor(connection, request, before, linked, (done) => {
+      signal?.throwIfAborted()
+      tell({ phase: 'read', done, total: null })
     })
-    const plan = await planFor(directory, read, linked)
-    guardRemovals(directory, plan.changes, linked.size, request.allowRemovals)
+    guardRemovals(directory, plan.changes, linked.users.size, request.allowRemovals)
     const input: ApplyInput = {
       directory,
       defaultRole: contentOf<SettingsDoc>(settings).defaultRole,
@@ -165,12 +208,15 @@ export const createSync = (parts: SyncParts): Synchronize => {
         if (!lease) throw new Error('a dry run writes nothing')
         return state.hold(directory, lease)
       },
-      progress: () => signal?.throwIfAborted(),
+      progress: (done) => {
+        signal?.throwIfAborted()
+        tell({ phase: 'write', done, total: plan.changes.length })
+      },
     }
     if (!dryRun) await takeOver(input, linked)
     const groupsRead = directory.groups && (await groupsOf(connection, directory, read))
     const applied = dryRun
-      ? { done: plan.changes, failures: [] }
+      ? { done: plan.changes, failed: [] }
       : await applyUsers(
           {
             storage,
@@ -182,16 +228,20 @@ export const createSync = (parts: SyncParts): Synchronize => {
           input,
           plan.changes,
         )
-    const ids = new Map([...linked].map(([subject, { user }]) => [subject, user.id]))
-    for (const { person, after } of applied.done)
-      if (person && after) ids.set(person.subject, after.id)
+    for (const { op, subject, after } of applied.done)
+      if (op === 'add' && after) linked.users.set(subject, after.id)
     const groups: GroupOutcome = groupsRead
       ? await syncGroups({ storage, recorder, documents: parts.groups }, input, groupsRead, {
-          users: ids,
+          users: linked.users,
           dryRun,
         })
       : { counts: noGroups, failures: [] }
-    const failures = [...plan.failures, ...applied.failures, ...groups.failures]
+    const failures = [
+      ...read.noPeople.map(({ dn, problem }) => ({ name: dn, problem })),
+      ...plan.failures,
+      ...applied.failed.map(({ change, problem }) => ({ name: change.username, problem })),
+      ...groups.failures,
+    ]
     const counts = { ...countsOf(applied.done), failed: failures.length }
     const report: SyncReport = {
       ignored: false,
@@ -208,12 +258,13 @@ export const createSync = (parts: SyncParts): Synchronize => {
             .map(({ op, username, fields }) => ({ op, username, fields }))
         : [],
     }
+    const notApplied = new Set(applied.failed.map(({ change }) => change.subject))
     if (lease)
       await state.finish(directory, lease, {
-        mark: read.mark,
+        mark: read.mark((subject) => plan.failed.has(subject) || notApplied.has(subject)),
         mark_of: read.markOf,
         full_at: read.mode === 'full' ? clock.now() : (before?.full_at ?? 0),
-        result: JSON.stringify({ ...counts, mode: read.mode }),
+        result: JSON.stringify({ ...counts, mode: read.mode } satisfies SyncResult),
       })
     return report
   }

@@ -132,10 +132,13 @@ export const createLinks = ({
       ),
 
     /** Links of deleted providers that had the alias of this one, of one issuer. */
-    orphansOf: ({ realm, id, alias }: LinkProvider, issuer: string): Promise<FederatedLinkRow[]> =>
+    orphansOf: (
+      { realm, id, alias }: LinkProvider,
+      issuer: string,
+    ): Promise<Pick<FederatedLinkRow, 'provider' | 'subject' | 'user_id'>[]> =>
       longReads
         .selectFrom('federated_links')
-        .selectAll()
+        .select(['provider', 'subject', 'user_id'])
         .where('realm', '=', realm)
         .where('alias', '=', alias)
         .where('issuer', '=', issuer)
@@ -176,26 +179,27 @@ export const createLinks = ({
       return Number(row?.links ?? 0)
     },
 
-    /** All links of a provider, in the order of their subjects: a page after another. */
-    async *ofProvider(
+    /** The users who are linked to a provider by one issuer, in the order of their subjects: a page after another. */
+    async *subjectsOf(
       { realm, id }: Pick<LinkProvider, 'realm' | 'id'>,
+      issuer: string,
       pageSize = 5000,
-    ): AsyncGenerator<readonly FederatedLinkRow[]> {
-      for (let issuer = '', subject = ''; ; ) {
+    ): AsyncGenerator<readonly Pick<FederatedLinkRow, 'subject' | 'user_id'>[]> {
+      for (let subject = ''; ; ) {
         const rows = await longReads
           .selectFrom('federated_links')
-          .selectAll()
+          .select(['subject', 'user_id'])
           .where('realm', '=', realm)
           .where('provider', '=', id)
-          .where(sql<boolean>`(issuer, subject) > (${issuer}, ${subject})`)
-          .orderBy('issuer')
+          .where('issuer', '=', issuer)
+          .where('subject', '>', subject)
           .orderBy('subject')
           .limit(pageSize)
           .execute()
         if (rows.length > 0) yield rows
         const last = rows.at(-1)
         if (!last || rows.length < pageSize) return
-        ;({ issuer, subject } = last)
+        subject = last.subject
       }
     },
 
