@@ -1,6 +1,6 @@
 /** Calls about directories. */
 
-import type { SyncReport } from '#schemas/wire/directory-sync.ts'
+import type { SyncReport, SyncStanding } from '#schemas/wire/directory-sync.ts'
 import { type Call, path } from './http/call.ts'
 
 export interface SyncOptions {
@@ -15,5 +15,9 @@ export const directoryCalls = (call: Call) => ({
     const where = path`/admin/realms/${realm}/user-federation/${alias}/sync`
     const query = { dryRun, full, ...(allowRemovals === undefined ? {} : { allowRemovals }) }
     return (await call<SyncReport>('POST', where, { query, slow: true })).body
+  },
+  async syncStanding(realm: string, alias: string): Promise<SyncStanding> {
+    const where = path`/admin/realms/${realm}/user-federation/${alias}/sync`
+    return (await call<SyncStanding>('GET', where)).body
   },
 })

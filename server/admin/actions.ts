@@ -35,6 +35,7 @@ import { streamEvents } from './events/stream-events.ts'
 import { verifyEvents } from './events/verify-events.ts'
 import { webhookActions } from './events/webhooks.ts'
 import { checkProvider } from './federation/check-provider.ts'
+import { readDirectorySync } from './federation/read-directory-sync.ts'
 import { syncDirectory } from './federation/sync-directory.ts'
 import { previewMessage } from './messaging/messaging-preview.ts'
 import { testMessaging } from './messaging/messaging-test.ts'
@@ -98,7 +99,7 @@ export interface ActionNeeds {
   readonly oidc: Pick<OidcArea, 'consents'>
   readonly saml: Pick<SamlArea, 'keyUses' | 'metadataReads'>
   readonly selfService: Pick<SelfServiceArea, 'exportData'>
-  readonly directories: Pick<DirectoriesArea, 'check'>
+  readonly directories: Pick<DirectoriesArea, 'check' | 'syncStandingOf'>
   readonly syncDirectory: Synchronize
   readonly baseUrl: string
 }
@@ -185,6 +186,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     samlStatus({ storage, clock, saml: needs.saml }),
     checkProvider({ broker: needs.broker, directories: needs.directories, vault }),
     syncDirectory({ sync: needs.syncDirectory, vault }),
+    readDirectorySync({ standingOf: needs.directories.syncStandingOf }),
     ...flowActions({ writer, presenter, copy }),
     ...keyActions({ storage, signingKeys, keyPolicies, clock }),
     ...provisioningTokenActions({ storage, recorder, clock }),

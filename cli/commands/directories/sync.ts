@@ -1,6 +1,7 @@
 /** `iamctl sync directory`: reads the users and groups of a directory now. */
 
-import type { SyncReport } from '#schemas/wire/directory-sync.ts'
+import { setInterval } from 'node:timers/promises'
+import type { SyncProgress, SyncReport, SyncStanding } from '#schemas/wire/directory-sync.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { conversation } from '../../invocation/command.ts'
 import { flags, text, toggle } from '../../invocation/flags.ts'
@@ -38,6 +39,32 @@ const removalsOf = (given: string | undefined): number | undefined => {
   throw new CommandError(exitCodes.error, `--allow-removals ${given} is not a number of users`)
 }
 
+const askEveryMs = 500
+
+const wordsOf = ({ phase, done, total }: SyncProgress): string =>
+  phase === 'read' ? `${done} entries read` : `${done} of ${total ?? done} users written`
+
+/** Tells how far the server is until the work ends; a server that cannot say so is not asked again. */
+const watched = async <T>(
+  work: Promise<T>,
+  ask: () => Promise<SyncStanding>,
+  tell: (words: string) => void,
+): Promise<T> => {
+  const ended = new AbortController()
+  const watch = async (): Promise<void> => {
+    for await (const _ of setInterval(askEveryMs, undefined, { signal: ended.signal })) {
+      const { progress } = await ask()
+      if (progress && !ended.signal.aborted) tell(wordsOf(progress))
+    }
+  }
+  watch().catch(() => undefined)
+  try {
+    return await work
+  } finally {
+    ended.abort()
+  }
+}
+
 export const syncDirectory = conversation({
   name: 'directory',
   description: 'read the users and groups of an LDAP directory or Active Directory',
@@ -68,16 +95,21 @@ Examples:
     const { api, realm } = await openRealm(call)
     const { dryRun, full } = call.flags
     const options = { dryRun, full, allowRemovals: removalsOf(call.flags.allowRemovals) }
-    const { runSteps } = await import('../../views/human/elements/progress.ts')
+    const { isWatched, runSteps } = await import('../../views/human/elements/progress.ts')
+    const quiet = call.quiet || !view.isWatched
+    const sync = () => api.directories.sync(realm, alias, options)
     const [report] = await runSteps(
       [
         {
           title: `${dryRun ? 'Compare' : 'Sync'} directory ${alias} with realm ${realm}`,
-          work: () => api.directories.sync(realm, alias, options),
+          work: (tell) =>
+            isWatched({ quiet })
+              ? watched(sync(), () => api.directories.syncStanding(realm, alias), tell)
+              : sync(),
           done: ({ status }) => `directory ${alias}: ${status}`,
         },
       ],
-      { quiet: call.quiet || !view.isWatched },
+      { quiet },
     )
     if (report) await view.show({ realm, directory: alias, report }, call)
   },

@@ -10,7 +10,8 @@ export interface Step<T> {
   readonly done: (result: T) => string
 }
 
-const isWatched = ({ quiet }: { readonly quiet: boolean }): boolean =>
+/** Whether a person sees it. */
+export const isWatched = ({ quiet }: { readonly quiet: boolean }): boolean =>
   !quiet && process.stdout.isTTY === true && process.stderr.isTTY === true
 
 export const runSteps = async <T>(
