@@ -20,6 +20,7 @@ import type { Model } from '../model.ts'
 import {
   hourInSeconds,
   isPlainHttp,
+  isPlainLdap,
   type WeakChoice,
   type Weakness,
   weakChoice,
@@ -195,6 +196,19 @@ export const weakChoices: readonly WeakChoice[] = [
     'an address of another machine without TLS',
     ({ config }) =>
       unencrypted(Object.entries(config).map(([key, value]) => [`/config/${key}`, value])),
+  ),
+  weakChoice<IdentityProviderDoc>(
+    IdentityProvider,
+    'plain-ldap',
+    'passwords are sent to a directory without encryption',
+    ({ config: { url = '', startTls } }) => [
+      startTls !== true &&
+        url.split(' ').some(isPlainLdap) && {
+          field: '/config/url',
+          message: 'the passwords of users and of bindDn can be read on the network',
+          hint: 'use ldaps://, or set startTls: true',
+        },
+    ],
   ),
   weakChoice<IdentityProviderDoc>(
     IdentityProvider,
