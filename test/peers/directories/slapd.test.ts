@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type DirectorySite, openDirectorySite, realmOf } from '../../directories/people.ts'
 import { change } from '../../oidc/relying-party.ts'
 import { backends } from '../../support/backends.ts'
+import { makeCertificates } from '../../support/processes/programs/directory-certificates.ts'
 import {
   type Slapd,
   startSlapd,
@@ -55,56 +56,6 @@ const groupLdif = (cn: string, members: readonly string[]): string =>
 
 const names = Array.from({ length: 700 }, (_, i) => `user${String(i).padStart(4, '0')}`)
 const dnOf = (uid: string): string => `uid=${uid},${people}`
-
-const makeCertificates = (folder: string) => {
-  const file = (name: string): string => join(folder, name)
-  const openssl = (...args: string[]): void => {
-    execFileSync('openssl', args, { stdio: 'ignore' })
-  }
-  const key = ['-newkey', 'rsa:2048', '-nodes']
-  openssl(
-    'req',
-    '-x509',
-    ...key,
-    '-keyout',
-    file('ca.key'),
-    '-out',
-    file('ca.pem'),
-    '-days',
-    '2',
-    '-subj',
-    '/CN=Corp Root',
-  )
-  openssl(
-    'req',
-    ...key,
-    '-keyout',
-    file('server.key'),
-    '-out',
-    file('server.csr'),
-    '-subj',
-    '/CN=ldap',
-    '-addext',
-    'subjectAltName=IP:127.0.0.1',
-  )
-  openssl(
-    'x509',
-    '-req',
-    '-in',
-    file('server.csr'),
-    '-CA',
-    file('ca.pem'),
-    '-CAkey',
-    file('ca.key'),
-    '-days',
-    '2',
-    '-copy_extensions',
-    'copy',
-    '-out',
-    file('server.pem'),
-  )
-  return { ca: file('ca.pem'), certificate: file('server.pem'), key: file('server.key') }
-}
 
 describe.each(tried)('OpenLDAP, and the realm on $name', (backend) => {
   let folder: string

@@ -1,4 +1,5 @@
-/** Programs that serve HTTP: when they are ready, and how they end with all of their workers. */
+/** Programs that serve others: when they are ready, and how they end with all of their workers. */
+import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import type { CliProcess } from '../processes.ts'
 
@@ -20,6 +21,24 @@ export const untilAnswers = async (
   while (!(await answers(url))) {
     if (child.exitCode !== null || child.signalCode !== null)
       throw new Error(`${child.spawnfile} ended: ${stderr()}${log()}`)
+    await setTimeout(50)
+  }
+}
+
+const listens = (port: number): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.on('error', () => resolve(false))
+  })
+
+/** Resolves when the port of 127.0.0.1 takes connections; throws when the process ends before that. */
+export const untilListens = async (port: number, { child, stderr }: CliProcess): Promise<void> => {
+  while (!(await listens(port))) {
+    if (child.exitCode !== null || child.signalCode !== null)
+      throw new Error(`${child.spawnfile} ended: ${stderr()}`)
     await setTimeout(50)
   }
 }

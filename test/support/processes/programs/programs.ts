@@ -75,6 +75,17 @@ const programs = {
   slapd: { files: ['/usr/sbin/slapd'], packages: ['slapd'] },
   slapadd: { files: ['/usr/sbin/slapadd'], packages: ['slapd'] },
   ldapmodify: { files: ['/usr/bin/ldapmodify'], packages: ['ldap-utils'] },
+  ldapsearch: { files: ['/usr/bin/ldapsearch'], packages: ['ldap-utils'] },
+  // A domain controller of Active Directory.
+  samba: {
+    files: ['/usr/sbin/samba'],
+    packages: ['samba-ad-dc', 'samba-dsdb-modules', 'winbind'],
+  },
+  samba_tool: { files: ['/usr/bin/samba-tool'], packages: ['samba-common-bin'] },
+  samba_provision: {
+    files: ['/usr/share/samba/setup/provision.ldif'],
+    packages: ['samba-ad-provision'],
+  },
   // A clock that jumps while the server runs.
   faketime: {
     files: ['x86_64', 'aarch64'].map(

@@ -2,11 +2,11 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from '../ports.ts'
 import { spawnScript } from '../processes.ts'
+import { untilListens } from './answers.ts'
 import { pathOf } from './programs.ts'
 
 export interface Slapd {
@@ -31,19 +31,6 @@ export interface SlapdOptions {
   readonly ldif: string
   /** PEM files. */
   readonly tls?: { readonly ca: string; readonly certificate: string; readonly key: string }
-}
-
-const untilOpen = async (port: number): Promise<void> => {
-  for (let tries = 0; ; tries += 1) {
-    const isOpen = await new Promise<boolean>((resolve) => {
-      const socket = connect(port, '127.0.0.1', () => resolve(true))
-      socket.on('error', () => resolve(false))
-      socket.on('connect', () => socket.destroy())
-    })
-    if (isOpen) return
-    if (tries > 300) throw new Error('slapd does not listen')
-    await new Promise((resolve) => setTimeout(resolve, 50))
-  }
 }
 
 export const startSlapd = async ({
@@ -94,7 +81,7 @@ export const startSlapd = async ({
   const slapd = spawnScript('-d', ['stats', '-f', configuration, '-h', listen], {
     runtime: [program],
   })
-  await untilOpen(port)
+  await untilListens(port, slapd)
   return {
     url,
     secureUrl,
