@@ -23,6 +23,8 @@ export interface Samba {
   readonly search: (base: string, filter: string, ...attributes: string[]) => Promise<string>
   /** Whether a bind with this name and password succeeds. */
   readonly bind: (name: string, password: string) => Promise<boolean>
+  /** Makes the password of a user one of the year 2020, which a domain lets nobody do over LDAP. */
+  readonly agePassword: (dn: string) => Promise<void>
   readonly close: () => Promise<void>
 }
 
@@ -37,6 +39,20 @@ const secureUrl = 'ldaps://127.0.0.1:636'
 /** A password as Active Directory takes it: in quotes, UTF-16LE (MS-ADTS §3.1.1.3.1.5). */
 export const unicodePwd = (password: string): string =>
   `unicodePwd:: ${Buffer.from(`"${password}"`, 'utf16le').toString('base64')}`
+
+/** By the control DSDB_CONTROL_PASSWORD_BYPASS_LAST_SET, which works on the files alone. */
+const aging = `
+import sys, ldb
+from samba.auth import system_session
+from samba.param import LoadParm
+from samba.samdb import SamDB
+lp = LoadParm()
+lp.load(sys.argv[1])
+db = SamDB(session_info=system_session(lp), lp=lp)
+change = ldb.Message(ldb.Dn(db, sys.argv[2]))
+change['pwdLastSet'] = ldb.MessageElement('132223104000000000', ldb.FLAG_MOD_REPLACE, 'pwdLastSet')
+db.modify(change, controls=['local_oid:1.3.6.1.4.1.7165.4.3.20:0'])
+`
 
 const provision = (folder: string): string => {
   const target = join(folder, 'domain')
@@ -122,6 +138,11 @@ export const startSamba = async (): Promise<Samba> => {
     },
     bind: async (name, password) =>
       (await run('ldapsearch', ['-s', 'base', '-b', '', '1.1'], '', [name, password])).code === 0,
+    agePassword: async (dn) => {
+      const child = spawn(pathOf('python'), ['-c', aging, configuration, dn], { stdio: 'inherit' })
+      const [code] = await once(child, 'close')
+      if (code !== 0) throw new Error(`the password of ${dn} stays as it is`)
+    },
     close: async () => {
       await endGroup(samba)
       rmSync(folder, { recursive: true, force: true })
