@@ -164,7 +164,7 @@ describe.each(tried)('Active Directory, and the realm on $name', (backend) => {
     for (let i = 0; i < 5; i += 1) await it_.grant('eve', `wrong ${i}`)
     expect((await it_.site.events('LOGIN_FAILURE'))[0]?.detail).toBe('too-many-failures')
     expect(await samba.bind(dnOf('eve'), secret)).toBe(true)
-    const findings = (await admin('POST', '/user-federation/corp/check')).body
+    const findings = (await admin('POST', '/identity-providers/corp/check')).body
     expect(
       findings.map(({ check, status }: Record<string, string>) => `${check} ${status}`),
     ).toEqual([
