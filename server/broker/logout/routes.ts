@@ -9,7 +9,7 @@ import type { PageContext } from '#server/http/pages/context.ts'
 import type { Pages } from '#server/http/pages/pages.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { brokerUrl } from '../addresses.ts'
-import { arrivalOf, type Landing, resumeParameter } from '../arrival.ts'
+import { arrivalOf, landingOf, resumeParameter, takeRawForms } from '../arrival.ts'
 import { type DeparturePages, sendDeparture } from '../departure-pages.ts'
 import { type Arrival, type BrokerProtocol, type Provider, UpstreamRefused } from '../protocol.ts'
 import { nameOf, type Providers } from '../providers.ts'
@@ -30,12 +30,6 @@ interface At {
   /** Our address that it came to. */
   readonly url: string
 }
-
-const landingOf = ({ method, url, body }: FastifyRequest): Landing => ({
-  method: method === 'POST' ? 'POST' : 'GET',
-  rawQuery: url.split('?').slice(1).join('?'),
-  rawBody: typeof body === 'string' ? body : '',
-})
 
 export interface LogoutRouteParts {
   readonly issuers: Pick<Issuers, 'fresh'>
@@ -243,12 +237,7 @@ export const logoutRoutes = (parts: LogoutRouteParts) => {
   }
 
   return async (app: FastifyInstance): Promise<void> => {
-    app.removeAllContentTypeParsers()
-    app.addContentTypeParser(
-      'application/x-www-form-urlencoded',
-      { parseAs: 'string', bodyLimit: longestForm },
-      (_request, body, done) => done(null, body),
-    )
+    takeRawForms(app, longestForm)
     app.get<Route>(leavePath, describeLeave, leave)
     app.get<Route>(path, describeBack, handle)
     app.post<Route>(path, describeTold, handle)

@@ -7,7 +7,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import type { Landing } from '#server/broker/arrival.ts'
+import { type Landing, landingOf, takeRawForms } from '#server/broker/arrival.ts'
 import type { BrokerArea, Finished } from '#server/broker/open.ts'
 import { UpstreamRefused } from '#server/broker/protocol.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
@@ -62,17 +62,6 @@ interface TripData {
 /** A SAML response with its assertion, encoded. */
 const longestAnswer = 1_048_576
 
-const rawQueryOf = ({ url }: FastifyRequest): string => {
-  const start = url.indexOf('?')
-  return start < 0 ? '' : url.slice(start + 1)
-}
-
-const landingOf = (request: BrokerRequest): Landing => ({
-  method: request.method === 'POST' ? 'POST' : 'GET',
-  rawQuery: rawQueryOf(request),
-  rawBody: typeof request.body === 'string' ? request.body : '',
-})
-
 /** The first page, on which an automatic departure does not repeat. */
 const pageOf = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}${stayParameter}=`
 
@@ -110,7 +99,7 @@ const createHandlers = (parts: BrokerRouteParts) => {
     reply: FastifyReply,
     visit: Visit,
   ): Promise<{ readonly turn: Turn; readonly asked: Asked | undefined } | undefined> => {
-    const handle = new URLSearchParams(rawQueryOf(request)).get(signInParameter)
+    const handle = new URLSearchParams(landingOf(request).rawQuery).get(signInParameter)
     if (handle === null) {
       const pending = pendingHandle(request)
       const turn = await turnOf(request, reply, visit, pending)
@@ -267,12 +256,7 @@ export const brokerRoutes =
     const { depart, arrive } = createHandlers(parts)
     await installPageScope(app, parts)
     // As it was sent: signatures of SAML cover it.
-    app.removeAllContentTypeParsers()
-    app.addContentTypeParser(
-      'application/x-www-form-urlencoded',
-      { parseAs: 'string', bodyLimit: longestAnswer },
-      (_request, body, done) => done(null, body),
-    )
+    takeRawForms(app, longestAnswer)
     app.get<BrokerRoute>(departureUrl, describeDeparture, depart)
     app.get<BrokerRoute>(endpointUrl, describeArrival('GET'), arrive)
     app.post<BrokerRoute>(
