@@ -71,6 +71,12 @@ const programs = {
     files: ['/usr/lib/python3/dist-packages/onelogin/saml2/__init__.py'],
     packages: ['python3-onelogin-saml2'],
   },
+  // An identity provider in Perl.
+  plackup: { files: ['/usr/bin/plackup'], packages: ['libplack-perl'] },
+  lemonldap: {
+    files: ['/usr/share/lemonldap-ng/portal/templates/bootstrap/login.tpl'],
+    packages: ['lemonldap-ng', 'libcrypt-openssl-rsa-perl', 'libcrypt-jwt-perl'],
+  },
   // A directory.
   slapd: { files: ['/usr/sbin/slapd'], packages: ['slapd'] },
   slapadd: { files: ['/usr/sbin/slapadd'], packages: ['slapd'] },
