@@ -22,6 +22,9 @@ const secretIn = (body: string): string | undefined =>
 const methodsIn = (body: string): Fields[] =>
   [...body.matchAll(/name="method" value="([^"]+)"/g)].map(([, method = '']) => ({ method }))
 
+const decisionsIn = (body: string): Fields[] =>
+  [...body.matchAll(/name="decision" value="([^"]+)"/g)].map(([, decision = '']) => ({ decision }))
+
 /** The attacker's own mailbox, newest first. */
 const ownMail = async ({ mail, settle }: World, { email }: Stranger): Promise<Fields[]> => {
   await settle()
@@ -56,7 +59,7 @@ export const answersTo = async (
       : []),
     ...(has('code') && !enrolled ? [{ code: stranger.code() }] : []),
     ...(has('code') || body.includes('Check your mail') ? await ownMail(world, stranger) : []),
-    ...(has('decision') ? [{ decision: 'accept' }] : []),
+    ...(has('decision') ? [{ decision: 'accept' }, ...decisionsIn(body)] : []),
     ...(has('saved') ? [{ saved: 'true' }] : []),
     ...methodsIn(body),
   ]
@@ -65,6 +68,8 @@ export const answersTo = async (
     hostile: [
       { username: target },
       { username: target, password },
+      // A profile to complete, with the address of the other user.
+      ...(has('email') ? [{ username: `${username}-too`, email: `${target}@shop.example` }] : []),
       ...(body.includes('value="other"') ? [{ step: 'other' }] : []),
       ...(own.length === 0 ? [{ step: 'restart' }, { decision: 'accept' }] : []),
     ],
