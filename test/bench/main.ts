@@ -15,6 +15,7 @@ import { measureUsers } from './measurements/admin-api/users.ts'
 import { measureDev } from './measurements/cli/dev.ts'
 import { measureGitops } from './measurements/cli/gitops.ts'
 import { measureVersion } from './measurements/cli/version.ts'
+import { measureBroker } from './measurements/protocols/broker.ts'
 import { measureIssuer } from './measurements/protocols/issuer.ts'
 import { measurePages } from './measurements/protocols/pages.ts'
 import { measureSaml } from './measurements/protocols/saml.ts'
@@ -46,6 +47,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   saml: measureSaml,
   'saml-sso': measureSamlSso,
   'sign-ins': measureSignIns,
+  broker: measureBroker,
   storm: measureStorm,
   pages: measurePages,
   issuer: measureIssuer,

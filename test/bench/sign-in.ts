@@ -17,7 +17,7 @@ export const cookiesOf = ({ headers }: Answer): Map<string, string> => {
   return new Map(pairs.map(([name = '', ...value]) => [name, value.join('=')]))
 }
 
-const cookieHeader = (cookies: ReadonlyMap<string, string>): string =>
+export const cookieHeader = (cookies: ReadonlyMap<string, string>): string =>
   [...cookies]
     .filter(([, value]) => value !== '')
     .map(([name, value]) => `${name}=${value}`)
