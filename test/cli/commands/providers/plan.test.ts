@@ -156,6 +156,10 @@ describe('identity providers in the files', () => {
     const { run, write } = await applied(realm, oidc)
     await linkedUser(realm, 'upstream', 'ada')
     await linkedUser(realm, 'upstream', 'ben')
+    // A second factor alone lets nobody in.
+    const app = { type: 'otp', secret: 'JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP' }
+    const users = `/admin/realms/${realm}/users`
+    expect((await world().admin.send('POST', `${users}/ben/credentials`, app)).status).toBe(201)
     await linkedUser(realm, 'upstream', 'cleo', 'a long password of Cleo 7')
     write({ 'realm.yaml': realmWith(realm, [{ ...oidc, enabled: false }]) })
     const told = '3 users sign in through it, 2 users lose the only way to sign in'
