@@ -18,15 +18,15 @@ const choice = (description: string) => Type.Optional(Type.Boolean({ description
 /** All keys of all protocols; `drivers/identity-providers.ts` says which belong to which. */
 const config = Type.Object(
   {
-    issuer: url('Exact issuer of an OIDC provider.'),
-    discoveryUrl: url('Its discovery document.'),
-    authorizationUrl: url('Its authorization endpoint.'),
-    tokenUrl: url('Its token endpoint.'),
-    userInfoUrl: url('Its userinfo endpoint.'),
-    jwksUrl: url('Its keys.'),
-    logoutUrl: url('Its logout endpoint.'),
-    clientId: text('Our client there.', { maxLength: 255 }),
-    clientSecret: key('Our secret there.', [
+    issuer: url('Issuer of an OpenID provider, exactly as in its ID tokens.'),
+    discoveryUrl: url('Discovery document of the provider; derived from issuer if unset.'),
+    authorizationUrl: url('Authorization endpoint; from the discovery document if unset.'),
+    tokenUrl: url('Token endpoint; from the discovery document if unset.'),
+    userInfoUrl: url('Userinfo endpoint; from the discovery document if unset.'),
+    jwksUrl: url('JWK set of the provider; from the discovery document if unset.'),
+    logoutUrl: url('End-session endpoint; from the discovery document if unset.'),
+    clientId: text('Client ID of the realm at the provider.', { maxLength: 255 }),
+    clientSecret: key('Client secret of the realm at the provider.', [
       '/config/tokenUrl',
       '/config/discoveryUrl',
       '/config/issuer',
@@ -34,127 +34,150 @@ const config = Type.Object(
     clientAuthMethod: Type.Optional(
       oneOf(['client_secret_basic', 'client_secret_post', 'client_secret_jwt', 'private_key_jwt']),
     ),
-    defaultScope: text('Scopes we ask for.'),
-    pkceEnabled: choice('Use PKCE.'),
+    defaultScope: text(
+      'Scopes of the authorization request; of oidc openid profile email if unset.',
+    ),
+    pkceEnabled: choice('Use PKCE; true if unset, except for vendors that refuse it.'),
     pkceMethod: Type.Optional(oneOf(['S256'])),
-    validateSignature: choice('Verify its signatures.'),
-    useJwksUrl: choice('Take its keys from jwksUrl.'),
-    prompt: text('`prompt` we send.', { maxLength: 100 }),
+    validateSignature: choice('Verify signatures of ID tokens: always true.'),
+    useJwksUrl: choice(
+      'Verify ID tokens with the JWK set; false: with clientSecret. True if unset.',
+    ),
+    prompt: text('Parameter `prompt` of the authorization request.', { maxLength: 100 }),
     allowedTenants: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 100 }), {
         uniqueItems: true,
         'x-set': true,
-        description: 'Ids of the only Entra ID tenants whose users may sign in; all if unset.',
+        description: 'Ids of the Entra ID tenants whose users can sign in; all tenants if unset.',
       }),
     ),
-    hostedDomain: text('The only Google Workspace domain whose users may sign in.', {
+    hostedDomain: text('Google Workspace domain whose users can sign in; all accounts if unset.', {
       maxLength: 255,
     }),
-    teamId: text('Our team at Apple; `clientSecret` is then the private key of `keyId`.', {
+    teamId: text('Team ID at Apple; `clientSecret` is then the private key of `keyId`.', {
       maxLength: 100,
     }),
-    keyId: text('The key at Apple that signs our client secrets.', { maxLength: 100 }),
+    keyId: text('ID of the key at Apple that signs client secrets.', { maxLength: 100 }),
 
-    ssoUrl: url('Where a SAML provider takes requests.'),
-    idpEntityId: text('Its entity id.'),
-    spEntityId: text('Our entity id there.'),
-    assertionConsumerServiceUrl: url('Where it sends assertions.'),
-    idpSigningCertificate: pem('Certificate of its signing key.'),
+    ssoUrl: url('Single sign-on service of the provider.'),
+    idpEntityId: text('Entity ID of the provider.'),
+    spEntityId: text('Entity ID of the realm at the provider.'),
+    assertionConsumerServiceUrl: url(
+      'Address that the provider sends assertions to; the endpoint of the realm if unset.',
+    ),
+    idpSigningCertificate: pem('Signing certificate of the provider.'),
     idpSigningCertificates: Type.Optional(
       Type.Array(Type.String({ maxLength: 20_000, format: 'certificate' }), {
         uniqueItems: true,
         'x-set': true,
-        description: 'More certificates that verify its answers, while its key changes.',
+        description: 'More signing certificates of the provider, during a key rollover.',
       }),
     ),
-    singleLogoutServiceUrl: url('Where sign-outs are sent.'),
+    singleLogoutServiceUrl: url('Single logout service of the provider.'),
     singleLogoutServiceBinding: Type.Optional(
-      oneOf(sloBindings, { description: 'How sign-outs travel there; unset means HTTP-Redirect.' }),
+      oneOf(sloBindings, { description: 'Binding of logout messages; HTTP-Redirect if unset.' }),
     ),
-    metadataUrl: text('Its metadata, instead of explicit values; read again by itself.', {
-      format: 'saml-endpoint',
-    }),
-    metadataXml: text('Its metadata itself.', { maxLength: 1_048_576 }),
-    metadataRefresh: text('How often metadataUrl is read again, such as 12h; unset means 1d.', {
+    metadataUrl: text(
+      'Address of the metadata of the provider, instead of explicit values; refreshed.',
+      {
+        format: 'saml-endpoint',
+      },
+    ),
+    metadataXml: text('Metadata of the provider as XML.', { maxLength: 1_048_576 }),
+    metadataRefresh: text('Refresh interval of metadataUrl, such as 12h; 1d if unset.', {
       format: 'time-span',
       maxLength: 20,
     }),
     metadataCertificate: pem(
-      'The metadata at metadataUrl must be signed with its key. Unset: a signature is not checked.',
+      'Certificate that must have signed the metadata at metadataUrl; signatures are not checked if unset.',
     ),
     wantAssertionsSigned: choice(
-      'Refuse assertions that are not signed themselves. Unset means true; false takes the signature of the Response.',
+      'Refuse assertions without a signature of their own; false accepts the signature of the Response. True if unset.',
     ),
-    wantResponseSigned: choice('Refuse responses that are not signed. Unset means false.'),
-    wantAssertionsEncrypted: choice('Refuse assertions that are not encrypted.'),
-    allowCbcEncryption: choice('Accept AES-CBC, which does not protect what it hides.'),
+    wantResponseSigned: choice('Refuse unsigned responses; false if unset.'),
+    wantAssertionsEncrypted: choice(
+      'Refuse unencrypted assertions; false if unset, true for eidas.',
+    ),
+    allowCbcEncryption: choice(
+      'Accept AES-CBC, which has no integrity protection; false if unset.',
+    ),
     idpInitiatedSsoEnabled: choice(
-      'Let a good answer that was not asked for begin a sign-in at the provider.',
+      'An unsolicited valid response starts a sign-in at the provider; it never signs in by itself. False if unset.',
     ),
     nameIdFormat: text(
-      'Format of the NameID that identifies a person: persistent unless told; transient is refused.',
+      'NameID format that identifies a person; persistent if unset. Transient needs subjectAttribute.',
       { maxLength: 255, format: 'name-id-format' },
     ),
-    forceAuthn: choice('Ask for credentials at every sign-in there.'),
+    forceAuthn: choice('Request fresh authentication at every sign-in; false if unset.'),
     authnContextClassRefs: Type.Optional(
       Type.Array(Type.String({ minLength: 1, maxLength: 500, format: 'line' }), {
         uniqueItems: true,
         'x-set': true,
-        description: 'Authentication context classes that we ask for.',
+        description: 'Requested authentication context classes.',
       }),
     ),
     authnContextComparison: Type.Optional(
       oneOf(['exact', 'minimum', 'maximum', 'better'], {
-        description: 'How they are compared; unset means exact.',
+        description: 'Comparison of authentication context classes; exact if unset.',
       }),
     ),
     attributeConsumingServiceIndex: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 65_535,
-        description: 'The set of attributes that we ask for, by its number at the provider.',
+        description: 'Index of the requested attribute set at the provider.',
       }),
     ),
     clockSkewSeconds: Type.Optional(
       Type.Integer({
         minimum: 0,
         maximum: 300,
-        description: 'How far its clock may be off; unset means 60.',
+        description: 'Tolerated clock difference in seconds; 60 if unset.',
       }),
     ),
-    emailAttribute: text('Attribute with the email address.', { maxLength: 255 }),
-    firstNameAttribute: text('Attribute with the given name.', { maxLength: 255 }),
-    lastNameAttribute: text('Attribute with the family name.', { maxLength: 255 }),
+    emailAttribute: text(
+      'Attribute with the email address; email for SAML, mail for directories if unset.',
+      { maxLength: 255 },
+    ),
+    firstNameAttribute: text('Attribute with the given name; givenName for directories if unset.', {
+      maxLength: 255,
+    }),
+    lastNameAttribute: text('Attribute with the family name; sn for directories if unset.', {
+      maxLength: 255,
+    }),
 
     url: text(
       'ldap:// or ldaps:// address of a directory; several with spaces between are tried in order.',
       { format: 'ldap-urls' },
     ),
-    bindDn: text('DN to bind as; for Active Directory also user@domain or DOMAIN\\user.'),
-    bindPassword: key('The password for it.', ['/config/url']),
-    userSearchBase: text('Where users are.'),
+    bindDn: text('DN of the bind user; for Active Directory also user@domain or DOMAIN\\user.'),
+    bindPassword: key('Password of the bind user.', ['/config/url']),
+    userSearchBase: text('Base DN of users.'),
     userSearchFilter: text('Filter with {0} for the username; (uid={0}) if unset.'),
     uidAttribute: text('Attribute with the username; uid if unset.', { maxLength: 255 }),
     uuidAttribute: text(
-      'Attribute that never changes; entryUUID, of Active Directory objectGUID, if unset.',
+      'Immutable id of an entry; entryUUID, for Active Directory objectGUID, if unset.',
       { maxLength: 255 },
     ),
-    groupSearchBase: text('Where groups are; a directory without it has none here.'),
-    groupFilter: text('Filter of the groups; the usual classes of groups if unset.'),
-    membershipAttribute: text('Attribute of a group with its members; member if unset.', {
+    groupSearchBase: text('Base DN of groups; no groups are read if unset.'),
+    groupFilter: text('LDAP filter of groups; the common object classes of groups if unset.'),
+    membershipAttribute: text('Attribute of a group that lists its members; member if unset.', {
       maxLength: 255,
     }),
     pageSize: Type.Optional(
       Type.Integer({ minimum: 10, maximum: 1000, description: 'Entries per page; 500 if unset.' }),
     ),
-    startTls: choice('Encrypt an ldap:// connection before anything else is sent.'),
-    caCertificate: pem('The only authority that may have signed the certificate of the directory.'),
-    syncSchedule: text('How often users and groups are read, such as 15m or 1d; never if unset.', {
-      format: 'sync-interval',
-    }),
+    startTls: choice('Use StartTLS on ldap:// connections; false if unset.'),
+    caCertificate: pem('Certificate authority of the directory; those of the system if unset.'),
+    syncSchedule: text(
+      'Sync interval of users and groups, such as 15m or 1d; no schedule if unset.',
+      {
+        format: 'sync-interval',
+      },
+    ),
     onMissing: Type.Optional(
       oneOf(['disable', 'delete', 'keep'], {
-        description: 'What happens to users who left the directory; disable if unset.',
+        description: 'Action for users who are missing in the directory; disable if unset.',
       }),
     ),
     maxRemovalPercent: Type.Optional(
@@ -162,33 +185,37 @@ const config = Type.Object(
         minimum: 0,
         maximum: 100,
         description:
-          'A sync that would remove a larger share of the users, or more than 100, stops; 10 if unset.',
+          'A sync that would remove more than this percentage of the users, or more than 100 users, is refused; 10 if unset.',
       }),
     ),
 
     spDecryptionPrivateKey: key(
-      'Decrypts what the provider sends: RSA in PEM; during a change, the new key and then the old one.',
+      'RSA key in PEM that decrypts assertions; during a rollover the new key, then the old one.',
     ),
-    spDecryptionCertificate: pem('The certificate of that key, for our metadata.'),
+    spDecryptionCertificate: pem(
+      'Certificate of spDecryptionPrivateKey, for the metadata of the realm.',
+    ),
     spSigningPrivateKey: key(
-      'Signs our requests, in PEM; unset for saml: a key of the realm signs.',
+      'Key in PEM that signs requests; for saml the signing key of the realm if unset.',
     ),
-    spSigningCertificate: pem('The certificate of that key.'),
-    minimumLoa: text('Least level of assurance.', { maxLength: 500 }),
-    subjectAttribute: text('Attribute that identifies the subject.', { maxLength: 500 }),
+    spSigningCertificate: pem('Certificate of spSigningPrivateKey.'),
+    minimumLoa: text('Minimum level of assurance.', { maxLength: 500 }),
+    subjectAttribute: text('Attribute that identifies the subject; for saml the NameID if unset.', {
+      maxLength: 500,
+    }),
     authnRequestBinding: binding('HTTP-POST, HTTP-Redirect or a URN.'),
     responseBinding: binding('HTTP-POST, HTTP-Artifact or a URN.'),
-    artifactResolutionServiceUrl: url('Where artifacts are resolved.'),
-    representationEnabled: choice('Accept mandates (eherkenning).'),
+    artifactResolutionServiceUrl: url('Artifact resolution service of the provider.'),
+    representationEnabled: choice('Accept mandates; false if unset.'),
     representationAttribute: text('Attribute with the mandate.', { maxLength: 500 }),
     tlsClientPrivateKey: key(
-      'Shown at artifactResolutionServiceUrl instead of spSigningPrivateKey.',
+      'TLS client key for artifactResolutionServiceUrl; spSigningPrivateKey if unset.',
       ['/config/artifactResolutionServiceUrl'],
     ),
-    tlsClientCertificate: pem('The certificate of that key.'),
+    tlsClientCertificate: pem('Certificate of tlsClientPrivateKey.'),
     spType: Type.Optional(
       oneOf(['public', 'private'], {
-        description: 'What we are to an eIDAS node; unset means public.',
+        description: 'Sector of the realm for an eIDAS node; public if unset.',
       }),
     ),
     requestedAttributes: Type.Optional(
@@ -196,18 +223,18 @@ const config = Type.Object(
         uniqueItems: true,
         'x-set': true,
         description:
-          'Attributes that an eIDAS node is asked for; unset: the minimum data set of a natural person.',
+          'Requested eIDAS attributes; the minimum data set of a natural person if unset.',
       }),
     ),
     receivingCountry: Type.Optional(
       Type.String({
         pattern: '^[A-Z]{2}$',
         description:
-          'Our country, the second code of an eIDAS identifier; others are refused. Unset: every sign-in is refused.',
+          'Country of the realm, the second code of eIDAS identifiers; identifiers for other countries are refused. Every sign-in is refused if unset.',
       }),
     ),
   },
-  { additionalProperties: false, default: {}, description: 'Its keys depend on the protocol.' },
+  { additionalProperties: false, default: {}, description: 'Settings of the protocol.' },
 )
 
 const spec = fields(
@@ -216,11 +243,17 @@ const spec = fields(
     alias: name({ format: 'segment' }),
     protocol: immutable(oneOf(protocolNames)),
     displayName: text('Label of the button on the sign-in page.', { maxLength: 255 }),
-    enabled: flag(true, 'Whether it may be used.'),
-    trustEmail: flag(false, 'Take its email addresses as verified.'),
-    linkOnly: flag(false, 'Only for users who linked it, not for sign-in.'),
-    hideOnLogin: flag(false, 'Do not show it on the sign-in page.'),
-    storeToken: flag(false, 'Keep the tokens it gives.'),
+    enabled: flag(true, 'Whether users can sign in through the provider.'),
+    trustEmail: flag(false, 'Accept email addresses that the provider vouches for as verified.'),
+    linkOnly: flag(
+      false,
+      'Users can link accounts of the provider, and cannot sign in through it.',
+    ),
+    hideOnLogin: flag(
+      false,
+      'Hide the provider on the sign-in page; members reach it by a domain of organization.',
+    ),
+    storeToken: flag(false, 'Store the tokens of the provider, encrypted.'),
     syncMode: oneOf(['IMPORT', 'FORCE', 'LEGACY'], { default: 'IMPORT' }),
     accountLinking: oneOf(['confirm', 'never'], {
       default: 'confirm',
