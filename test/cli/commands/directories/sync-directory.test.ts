@@ -1,9 +1,10 @@
 /** `iamctl sync directory` and `iamctl doctor` against a directory, with the built program. */
 
+import { setTimeout } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type LdapServer, startLdap } from '../../../directories/ldap-server.ts'
 import { base, bindPassword, bindUser, configFor } from '../../../directories/people.ts'
-import { dnOf, person, stamp } from '../../../directories/sync-world.ts'
+import { dnOf, isUsers, person, stamp } from '../../../directories/sync-world.ts'
 import { bundle } from '../../../support/processes/cli.ts'
 import { freePort } from '../../../support/processes/ports.ts'
 import { onTerminal } from '../../../support/processes/terminal.ts'
@@ -17,7 +18,7 @@ describe('sync directory', () => {
   let ldap: LdapServer
   const provider = '/admin/realms/acme/identity-providers'
   const provide = async (url: string): Promise<void> => {
-    const doc = { alias: 'corp', protocol: 'ldap', config: configFor(url) }
+    const doc = { alias: 'corp', protocol: 'ldap', config: { ...configFor(url), pageSize: 10 } }
     const { admin } = world()
     const isThere = (await admin.send('GET', `${provider}/corp`)).status === 200
     const { status, body } = isThere
@@ -111,11 +112,19 @@ describe('sync directory', () => {
     expect(unknown.stderr).toContain('there is no directory "nowhere"')
   })
 
-  it('tells on a terminal what it does and what came of it', async () => {
+  it('tells on a terminal how far it is and what came of it', async () => {
     const { env, folder } = world().home
     const command = [process.execPath, bundle, 'sync', 'directory', 'corp', '--full']
+    // The first page comes when a short sync would be over, the second when the person has seen how far it is.
+    const { promise, resolve } = Promise.withResolvers<void>()
+    ldap.faults.wait = async (call) => {
+      if (isUsers(call)) await (call.cookie === '' ? setTimeout(600) : promise)
+    }
     const terminal = onTerminal(command, { env, cwd: folder })
+    await terminal.waitFor('10 entries read')
+    resolve()
     expect(await terminal.exited).toBe(0)
+    ldap.faults = {}
     expect(terminal.screen()).toContain('directory corp: 0 added, 0 updated, 0 removed, 0 failed')
   })
 
