@@ -21,7 +21,7 @@ import { dial } from '#server/platform/outgoing/dial.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import type { Directory, DirectoryUrl } from '../directory.ts'
 import { DirectoryAway, DirectoryRefused, resultCodes } from './errors.ts'
-import { openWire, type Wire } from './wire.ts'
+import { openWire, type ReadEntry, type Wire } from './wire.ts'
 
 /** What a bind was answered with. */
 export interface BindAnswer {
@@ -55,7 +55,7 @@ export interface Connection {
   bind(name: string, password: string): Promise<BindAnswer>
   search(search: Search): Promise<SearchAnswer>
   /** All pages (RFC 2696), until the server gives no cookie. Throws `DirectoryRefused` for every other end. */
-  pages(search: Search, pageSize: number): AsyncGenerator<readonly SearchEntry[]>
+  pages<T>(search: Search, pageSize: number, read: ReadEntry<T>): AsyncGenerator<readonly T[]>
   close(): void
 }
 
@@ -68,6 +68,8 @@ const maxBytes = 64 * 1024 * 1024
 const startTlsOid = '1.3.6.1.4.1.1466.20037'
 /** More pages than that are no directory that a realm can hold. */
 const mostPages = 20_000
+
+const asIs = (entry: SearchEntry): SearchEntry => entry
 
 const away = (error: unknown, { host }: DirectoryUrl): Error => {
   if (error instanceof DirectoryAway || error instanceof DirectoryRefused) return error
@@ -122,6 +124,7 @@ const startTls = async (
   const { response } = await plain.exchange(
     (messageId) => new ExtendedRequest({ messageId, oid: startTlsOid }),
     { timeoutMs, maxBytes: 65_536 },
+    asIs,
   )
   if (response.status !== resultCodes.success) {
     plain.close()
@@ -132,8 +135,9 @@ const startTls = async (
 }
 
 const connectionOver = (wire: Wire, url: DirectoryUrl, tls: TLSSocket | undefined): Connection => {
-  const search = async (
+  const search = async <T>(
     { base, scope = 'sub', filter, attributes, sizeLimit = 0, ...rest }: Search,
+    read: ReadEntry<T>,
     paging?: PagedResultsControl,
   ) => {
     const limit = rest.timeoutMs ?? timeoutMs
@@ -152,6 +156,7 @@ const connectionOver = (wire: Wire, url: DirectoryUrl, tls: TLSSocket | undefine
           controls,
         }),
       { timeoutMs: limit, maxBytes },
+      read,
     )
   }
 
@@ -169,20 +174,25 @@ const connectionOver = (wire: Wire, url: DirectoryUrl, tls: TLSSocket | undefine
       const { response } = await wire.exchange(
         (messageId) => new BindRequest({ messageId, dn: name, password, controls: [control] }),
         { timeoutMs, maxBytes: 1_048_576 },
+        asIs,
       )
       return { code: response.status, message: response.errorMessage, policy: control.value }
     },
 
     search: async (asked) => {
-      const { response, entries } = await search(asked)
+      const { response, entries } = await search(asked, asIs)
       return { code: response.status, entries }
     },
 
-    pages: async function* (asked, pageSize) {
+    pages: async function* <T>(asked: Search, pageSize: number, read: ReadEntry<T>) {
       const page = async (cookie: Buffer | undefined) => {
         const value = { size: pageSize, ...(cookie ? { cookie } : {}) }
         const paging = new PagedResultsControl({ critical: true, value })
-        const { response, entries } = await search({ timeoutMs: pageTimeoutMs, ...asked }, paging)
+        const { response, entries } = await search(
+          { timeoutMs: pageTimeoutMs, ...asked },
+          read,
+          paging,
+        )
         if (response.status !== resultCodes.success)
           throw new DirectoryRefused(`search below "${asked.base}"`, response.status)
         const answered = response.controls?.find((one) => one instanceof PagedResultsControl)

@@ -16,15 +16,22 @@ import {
 } from 'ldapts'
 import { DirectoryAway } from './errors.ts'
 
-export interface Exchanged {
+export interface Exchanged<T> {
   readonly response: MessageResponse
-  readonly entries: readonly SearchEntry[]
+  readonly entries: readonly T[]
 }
+
+/** What is kept of an entry. Called when it arrives: an entry that waits for the others of its page outlives its memory. */
+export type ReadEntry<T> = (entry: SearchEntry) => T
 
 export interface Wire {
   readonly isOpen: boolean
-  /** Sends one request and gathers what comes back to it. Throws `DirectoryAway`. */
-  exchange(request: (messageId: number) => Message, limits: ExchangeLimits): Promise<Exchanged>
+  /** Sends one request and gathers what comes back to it. Throws `DirectoryAway`, or what `read` throws. */
+  exchange<T>(
+    request: (messageId: number) => Message,
+    limits: ExchangeLimits,
+    read: ReadEntry<T>,
+  ): Promise<Exchanged<T>>
   /** Lets go of the socket without closing it, for TLS on top of it. */
   detach(): void
   close(): void
@@ -38,8 +45,8 @@ export interface ExchangeLimits {
 interface Pending {
   readonly message: Message
   readonly maxBytes: number
-  readonly entries: SearchEntry[]
-  readonly resolve: (exchanged: Exchanged) => void
+  readonly take: (entry: SearchEntry) => void
+  readonly resolve: (response: MessageResponse) => void
   readonly reject: (error: Error) => void
 }
 
@@ -67,13 +74,18 @@ export const openWire = (socket: Socket): Wire => {
     // A late answer to what was given up, or a notice that nothing asked for (RFC 4511 §4.4).
     if (!asked) return
     if (message instanceof SearchEntry) {
-      asked.entries.push(message)
+      try {
+        asked.take(message)
+      } catch (error) {
+        pending.delete(id)
+        asked.reject(error instanceof Error ? error : new Error(String(error)))
+      }
       return
     }
     // Another server is never asked on the word of this one.
     if (message instanceof SearchReference) return
     pending.delete(id)
-    asked.resolve({ response: message, entries: asked.entries })
+    asked.resolve(message)
   }
 
   const onData = (data: Buffer): void => {
@@ -102,19 +114,25 @@ export const openWire = (socket: Socket): Wire => {
     get isOpen() {
       return isOpen
     },
-    exchange: async (request, { timeoutMs, maxBytes }) => {
+    exchange: async <T>(
+      request: (messageId: number) => Message,
+      { timeoutMs, maxBytes }: ExchangeLimits,
+      read: ReadEntry<T>,
+    ) => {
       if (!isOpen) throw new DirectoryAway('the connection is closed')
       const message = request(nextId)
       const id = String(nextId)
       nextId += 1
       received = 0
-      const { promise, resolve, reject } = Promise.withResolvers<Exchanged>()
-      pending.set(id, { message, maxBytes, entries: [], resolve, reject })
+      const entries: T[] = []
+      const { promise, resolve, reject } = Promise.withResolvers<MessageResponse>()
+      const take = (entry: SearchEntry): void => void entries.push(read(entry))
+      pending.set(id, { message, maxBytes, take, resolve, reject })
       // What was asked stays unanswered on this connection, so it cannot be used for anything else.
       const timer = setTimeout(() => end('no answer in time'), timeoutMs)
       try {
         socket.write(message.write())
-        return await promise
+        return { response: await promise, entries }
       } finally {
         clearTimeout(timer)
       }

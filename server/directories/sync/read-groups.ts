@@ -93,7 +93,7 @@ const rawGroups = async (
   const wanted = [attributes.uuid, nameAttribute, search.membership, sidAttribute]
   const asked = { base: search.base, filter: parseFilter(search.filter), attributes: wanted }
   const entries: Entry[] = []
-  for await (const page of connection.pages(asked, pageSize)) entries.push(...page.map(entryOf))
+  for await (const page of connection.pages(asked, pageSize, entryOf)) entries.push(...page)
   for (const entry of entries) {
     if (!isBelow(entry.dn, search.base))
       throw new SyncRefused(

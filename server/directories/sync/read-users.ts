@@ -12,7 +12,6 @@ import {
   OrFilter,
   PresenceFilter,
 } from 'ldapts'
-import { createPace } from '#server/platform/pace.ts'
 import type { DirectorySyncRow } from '#server/storage/tables/directory-tables.ts'
 import type { Connection } from '../connection/connection.ts'
 import { resultCodes } from '../connection/errors.ts'
@@ -127,7 +126,6 @@ export const readUsers = async (
   const byDn = new Map<string, string>()
   const byUsername = new Map<string, string>()
   const primaryGroups = new Map<string, string>()
-  const pace = createPace()
   const isFresh = before !== undefined && options.now - before.full_at < fullEveryMs
   const isSame = before?.mark_of === markOf && before.mark !== null
   const last = !options.full && isFresh && isSame ? (before.mark ?? undefined) : undefined
@@ -162,49 +160,41 @@ export const readUsers = async (
     return subject
   }
 
-  const each = async (
+  /** Entries are read as they arrive; a page of what was kept of them is used when it is whole. */
+  const each = async <T>(
     filter: Filter,
     wanted: readonly string[],
-    handle: (entry: Entry) => void,
-    afterPage?: () => Promise<void>,
+    keep: (entry: Entry) => T,
+    use: (kept: readonly T[]) => Promise<void> | void,
   ): Promise<void> => {
     const search = { base, filter, attributes: wanted }
-    for await (const page of connection.pages(search, pageSize)) {
-      for (const found of page) {
-        handle(entryOf(found))
-        if (pace.over()) await pace.rest()
-      }
+    for await (const page of connection.pages(search, pageSize, (found) => keep(entryOf(found)))) {
       read += page.length
       options.progress(read)
-      await afterPage?.()
+      await use(page)
     }
   }
 
   const extra = isAd ? [primaryGroup] : [changeTime, changeNumber]
   const whole = [...personAttributes(directory), ...extra]
-  const takeEach = async (
-    filter: Filter,
-    isWanted: (subject: string) => boolean,
-  ): Promise<void> => {
-    let people: Person[] = []
-    const take = (entry: Entry): void => {
+  const takeEach = (filter: Filter, isWanted: (subject: string) => boolean): Promise<void> => {
+    const take = (entry: Entry): Person | undefined => {
       const subject = noted(entry)
-      if (subject !== undefined && !isWanted(subject)) return
+      if (subject !== undefined && !isWanted(subject)) return undefined
       const one = personOf(directory, entry)
       if (!isPerson(one)) {
         noPeople.push(one)
         if (subject !== undefined) unusable.add(subject)
-      } else if (taken.has(one.subject))
-        throw new SyncRefused('directory', `two entries have the same ${attributes.uuid}`)
-      else {
-        taken.add(one.subject)
-        people.push(one)
+        return undefined
       }
+      if (taken.has(one.subject))
+        throw new SyncRefused('directory', `two entries have the same ${attributes.uuid}`)
+      taken.add(one.subject)
+      return one
     }
-    await each(filter, whole, take, async () => {
-      const page = people
-      people = []
-      if (page.length > 0) await options.take(page)
+    return each(filter, whole, take, async (page) => {
+      const people = page.filter((one) => one !== undefined)
+      if (people.length > 0) await options.take(people)
     })
   }
 
@@ -227,7 +217,7 @@ export const readUsers = async (
     const changed: string[] = []
     const unknown: string[] = []
     let late = 0
-    await each(all, [attributes.uuid, attributes.uid, ...extra], (entry) => {
+    const look = (entry: Entry): void => {
       const subject = noted(entry)
       if (subject === undefined) return
       const change = changeOf(entry)
@@ -236,7 +226,8 @@ export const readUsers = async (
         late += 1
         if (!changes.isRead(subject, change)) changed.push(subject)
       }
-    })
+    }
+    await each(all, [attributes.uuid, attributes.uid, ...extra], look, () => undefined)
     return { late, changed, unknown }
   }
 
