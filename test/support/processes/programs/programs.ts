@@ -71,12 +71,30 @@ const programs = {
     files: ['/usr/lib/python3/dist-packages/onelogin/saml2/__init__.py'],
     packages: ['python3-onelogin-saml2'],
   },
-  // An identity provider in Perl.
+  // An identity provider in Perl, and what its side of SAML and its captcha load.
   plackup: { files: ['/usr/bin/plackup'], packages: ['libplack-perl'] },
   lemonldap: {
     files: ['/usr/share/lemonldap-ng/portal/templates/bootstrap/login.tpl'],
     packages: ['lemonldap-ng', 'libcrypt-openssl-rsa-perl', 'libcrypt-jwt-perl'],
   },
+  perl_lasso: {
+    files: ['amd64', 'arm64'].map((machine) => `/var/lib/dpkg/info/liblasso-perl:${machine}.list`),
+    packages: ['liblasso-perl'],
+  },
+  perl_glib: {
+    files: ['amd64', 'arm64'].map((machine) => `/var/lib/dpkg/info/libglib-perl:${machine}.list`),
+    packages: ['libglib-perl'],
+  },
+  perl_magick: {
+    files: ['/var/lib/dpkg/info/libimage-magick-perl.list'],
+    packages: ['libimage-magick-perl'],
+  },
+  perl_captcha: {
+    files: ['/usr/share/perl5/GD/SecurityImage.pm'],
+    packages: ['libgd-securityimage-perl'],
+  },
+  perl_xml: { files: ['/usr/share/perl5/XML/Simple.pm'], packages: ['libxml-simple-perl'] },
+  perl_strings: { files: ['/usr/share/perl5/IO/String.pm'], packages: ['libio-string-perl'] },
   // A directory.
   slapd: { files: ['/usr/sbin/slapd'], packages: ['slapd'] },
   slapadd: { files: ['/usr/sbin/slapadd'], packages: ['slapd'] },
