@@ -19,6 +19,9 @@ const secret = 'a secret of the user 1'
 const passwordOf = (cn: string): string => `the password of ${cn}`
 const names = Array.from({ length: 700 }, (_, i) => `user${String(i).padStart(4, '0')}`)
 
+const crowdBase = `ou=crowd,${suffix}`
+const crowd = Array.from({ length: 5000 }, (_, i) => `member${String(i).padStart(4, '0')}`)
+
 const bindUsers = ['reader', 'limited', 'blind']
 const dnOf = (cn: string): string => `cn=${cn},${suffix}`
 const bindUserLdif = (cn: string): string =>
@@ -58,6 +61,16 @@ describe.each(tried)('OpenLDAP that cannot be trusted, and the realm on $name', 
         ...bindUsers.slice(1).map(bindUserLdif),
         userLdif('ada', secret),
         ...names.map((uid) => userLdif(uid)),
+        `dn: ${crowdBase}\nobjectClass: organizationalUnit\nou: crowd\n\n`,
+        ...crowd.map((uid) => userLdif(uid).replace(people, crowdBase)),
+        [
+          `dn: cn=everyone,${crowdBase}`,
+          'objectClass: groupOfNames',
+          'cn: everyone',
+          ...crowd.map((uid) => `member: uid=${uid},${crowdBase}`),
+          '',
+          '',
+        ].join('\n'),
       ].join(''),
     })
     it_ = await openDirectorySite(backend)
@@ -69,18 +82,21 @@ describe.each(tried)('OpenLDAP that cannot be trusted, and the realm on $name', 
     await slapd?.close()
   })
 
-  const provide = (as: string, more: object = {}) =>
-    it_.provide({
-      url: slapd.url,
-      bindDn: dnOf(as),
-      bindPassword: passwordOf(as === 'reader' ? 'the reader' : as),
-      userSearchBase: people,
-      ...more,
-    })
-  const sync = (query = '') =>
+  const provide = (as: string, more: object = {}, alias = 'corp') =>
+    it_.provide(
+      {
+        url: slapd.url,
+        bindDn: dnOf(as),
+        bindPassword: passwordOf(as === 'reader' ? 'the reader' : as),
+        userSearchBase: people,
+        ...more,
+      },
+      { alias },
+    )
+  const sync = (query = '', alias = 'corp') =>
     it_.site.server.admin.send(
       'POST',
-      `/admin/realms/${realmOf(it_.site)}/user-federation/corp/sync${query}`,
+      `/admin/realms/${realmOf(it_.site)}/user-federation/${alias}/sync${query}`,
     )
   const stored = async (): Promise<string> => {
     const { db } = it_.site.server.areas.storage
@@ -118,6 +134,25 @@ describe.each(tried)('OpenLDAP that cannot be trusted, and the realm on $name', 
     await provide('reader')
     expect((await sync('?full=true')).body).toMatchObject({ added: 0, updated: 0, removed: 0 })
     expect(await stored()).toBe(before)
+  })
+
+  it('has a group of 5,000, which is filled at once and followed by a member who leaves', async () => {
+    await provide('reader', { userSearchBase: crowdBase, groupSearchBase: crowdBase }, 'crowd')
+    const { body } = await sync('', 'crowd')
+    expect(body).toMatchObject({ added: 5000, failed: 0 })
+    expect(body.groups).toEqual({ added: 1, updated: 0, removed: 0, joined: 5000, left: 0 })
+    await slapd.modify(
+      [
+        `dn: cn=everyone,${crowdBase}`,
+        'changetype: modify',
+        'delete: member',
+        `member: uid=member0042,${crowdBase}`,
+        '',
+      ].join('\n'),
+    )
+    const next = await sync('', 'crowd')
+    expect(next.body).toMatchObject({ mode: 'changes', updated: 0, removed: 0 })
+    expect(next.body.groups).toMatchObject({ joined: 0, left: 1 })
   })
 
   it('is asked nothing for lists, searches, refreshed tokens and userinfo of its users', async () => {
