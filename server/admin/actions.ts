@@ -184,7 +184,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     ...clientFieldActions({ writer }),
     ...importMetadataActions({ writer, presenter, copy, clock, outgoing }),
     samlStatus({ storage, clock, saml: needs.saml }),
-    checkProvider({ broker: needs.broker, directories: needs.directories, vault }),
+    checkProvider({ broker: needs.broker, directories: needs.directories, vault, baseUrl }),
     syncDirectory({ sync: needs.syncDirectory, vault }),
     readDirectorySync({ standingOf: needs.directories.syncStandingOf }),
     ...flowActions({ writer, presenter, copy }),

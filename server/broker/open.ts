@@ -182,8 +182,8 @@ export const openBroker = (needs: BrokerNeeds) => {
 
     tellLogout: createTellUpstream({ storage, providers, sessions, protocolOf }),
 
-    check: (provider: Provider): Promise<readonly Finding[]> =>
-      protocolOf(provider).check(provider),
+    check: (issuer: Pick<Issuer, 'url'>, provider: Provider): Promise<readonly Finding[]> =>
+      protocolOf(provider).check(provider, brokerUrl(issuer, provider.alias, 'endpoint')),
 
     /** Sends a browser to the provider. Throws `UpstreamRefused`; nothing is stored then. */
     begin: async (

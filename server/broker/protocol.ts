@@ -157,7 +157,7 @@ export interface BrokerProtocol {
     url: string,
   ): Promise<string | undefined>
   /** For `doctor`: connects and says what would fail. */
-  check(provider: Provider): Promise<readonly Finding[]>
+  check(provider: Provider, endpoint: string): Promise<readonly Finding[]>
 }
 
 /**

@@ -14,6 +14,7 @@ export interface CheckActionParts {
   readonly broker: Pick<BrokerArea, 'providers' | 'check'>
   readonly directories: Pick<DirectoriesArea, 'check'>
   readonly vault: Pick<Vault, 'reveal'>
+  readonly baseUrl: string
 }
 
 const finding = bodyOf(
@@ -26,8 +27,11 @@ const finding = bodyOf(
   ['check', 'status', 'message'],
 )
 
-export const checkProvider = ({ broker, directories, vault }: CheckActionParts): Action => {
+export const checkProvider = (parts: CheckActionParts): Action => {
+  const { broker, directories, vault, baseUrl } = parts
+
   const findingsOf = async (
+    realm: string,
     view: RealmView,
     alias: string,
   ): Promise<readonly Finding[] | undefined> => {
@@ -35,7 +39,7 @@ export const checkProvider = ({ broker, directories, vault }: CheckActionParts):
     if (!document) return undefined
     if (isDirectory(document)) return directories.check(directoryOf(document, vault))
     const provider = await broker.providers.findAny(view, alias)
-    return provider && broker.check(provider)
+    return provider && broker.check({ url: `${baseUrl}/realms/${realm}` }, provider)
   }
 
   return {
@@ -48,8 +52,8 @@ export const checkProvider = ({ broker, directories, vault }: CheckActionParts):
     events: [],
     summary: 'Connects to an identity provider or directory and tells what would fail',
     reply: { status: 200, schema: { type: 'array', items: finding } },
-    handle: async ({ view, params: { alias = '' } }) => {
-      const findings = await findingsOf(view, alias)
+    handle: async ({ realm, view, params: { alias = '' } }) => {
+      const findings = await findingsOf(realm, view, alias)
       if (!findings) throw new Problem('not-found', `there is no identity provider "${alias}"`)
       return findings
     },

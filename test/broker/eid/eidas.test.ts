@@ -186,7 +186,7 @@ describe.each(anyBackend)('eIDAS on $name', (backend) => {
     )
     const issuer = await site.issuer()
     const provider = await site.broker.providers.findAny(issuer.view, alias)
-    expect(await site.broker.check(provider ?? expect.unreachable())).toContainEqual(
+    expect(await site.broker.check(issuer, provider ?? expect.unreachable())).toContainEqual(
       expect.objectContaining({ status: 'error', remedy: 'set receivingCountry' }),
     )
   })

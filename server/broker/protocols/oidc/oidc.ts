@@ -245,6 +245,6 @@ export const createOidc = ({
       }
     },
 
-    check: createCheck({ upstreams, ask, vendorOf, outgoing, clock }),
+    check: createCheck({ upstreams, ask, exchange, vendorOf, outgoing, clock }),
   }
 }

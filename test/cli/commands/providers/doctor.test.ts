@@ -144,6 +144,22 @@ describe('doctor, of an OpenID provider', () => {
     })
   })
 
+  it('finds a client secret that the provider refuses, before a user comes back with a code', async () => {
+    const provider = await upstream()
+    const realm = await realmWith(oidc(provider.issuer))
+    provider.lies = {
+      answer: (path, response) => {
+        if (path !== '/token') return false
+        response.writeHead(401, { 'content-type': 'application/json' })
+        response.end('{"error":"invalid_client"}')
+        return true
+      },
+    }
+    const found = await examine(realm)
+    expect(found).toMatchObject({ code: 1, told: ['provider-client error'] })
+    expect(found.text).not.toContain('a secret of ours')
+  })
+
   it('warns of a clock that is two minutes off, and finds that sign-ins fail when it is ten', async () => {
     const provider = await upstream()
     const realm = await realmWith(oidc(provider.issuer))
