@@ -17,7 +17,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { createFetchMetadata } from '#server/saml-metadata/fetch-metadata.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
-import type { Storage } from '#server/storage/contract.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { signJwt } from '#server/tokens/jwt.ts'
@@ -185,13 +185,14 @@ export const openBroker = (needs: BrokerNeeds) => {
     check: (issuer: Pick<Issuer, 'url'>, provider: Provider): Promise<readonly Finding[]> =>
       protocolOf(provider).check(provider, brokerUrl(issuer, provider.alias, 'endpoint')),
 
-    /** Sends a browser to the provider. Throws `UpstreamRefused`; nothing is stored then. */
+    /** Sends a browser to the provider; `others` are committed with the trip. Throws `UpstreamRefused`; nothing is stored then. */
     begin: async (
       issuer: Issuer,
       alias: string,
       purpose: Purpose,
       browser: string,
       hints: Hints = {},
+      others: readonly Statement[] = [],
     ): Promise<{ readonly provider: Provider; readonly departure: Departure }> => {
       const provider = await providers.find(issuer.view, alias, purpose)
       if (!provider) throw notHere()
@@ -201,11 +202,8 @@ export const openBroker = (needs: BrokerNeeds) => {
       const { forceAuthn, loginHint, acr, locales } = hints
       const trip = { provider, endpoint, state, begunAt, forceAuthn, loginHint, acr, locales }
       const { departure, kept } = await protocolOf(provider).begin(trip)
-      await trips.begin(placeOf(provider), state, browser, {
-        purpose,
-        kept,
-        asked: { forceAuthn, acr, begunAt },
-      })
+      const data = { purpose, kept, asked: { forceAuthn, acr, begunAt } }
+      await trips.begin(placeOf(provider), state, browser, data, others)
       return { provider, departure }
     },
 

@@ -87,21 +87,27 @@ export const createTrips = ({ storage, clock, key }: TripsParts) => {
   }
 
   return {
-    begin: async (place: Place, state: string, browser: string, data: TripData): Promise<void> => {
+    /** `others` are committed with it. */
+    begin: async (
+      place: Place,
+      state: string,
+      browser: string,
+      data: TripData,
+      others: readonly Statement[] = [],
+    ): Promise<void> => {
       const id = sha256(state)
-      await storage.append(
-        insertRows(db, 'broker_trips', [
-          {
-            id,
-            realm: place.realm,
-            provider: place.provider,
-            browser: sha256(browser),
-            data: encrypt(key, JSON.stringify(data), contextOf(place, id, 'data')),
-            arrival: null,
-            expires_at: clock.now() + tripMs,
-          },
-        ]),
-      )
+      const row = insertRows(db, 'broker_trips', [
+        {
+          id,
+          realm: place.realm,
+          provider: place.provider,
+          browser: sha256(browser),
+          data: encrypt(key, JSON.stringify(data), contextOf(place, id, 'data')),
+          arrival: null,
+          expires_at: clock.now() + tripMs,
+        },
+      ])
+      await (others.length === 0 ? storage.append(row) : storage.commit([...others, ...row]))
     },
 
     /** Keeps an answer until its browser asks for it. The first one counts. False where no such trip waits. */

@@ -138,7 +138,6 @@ const createHandlers = (parts: BrokerRouteParts) => {
     if (!at || !isMeant || !providers.isReachable(provider, at.signIn.state, addressIn(at)))
       throw new Problem('not-found', 'There is no such identity provider for this sign-in.')
     const saving = signIns.save(at.signIn, at.signIn.state, visitor.browser)
-    await recorder.commit(saving.statements, [])
     const { state } = saving.saved
     const backUrl = pageOf(startPath(saving.saved))
     try {
@@ -157,6 +156,7 @@ const createHandlers = (parts: BrokerRouteParts) => {
           acr: state.acr === undefined ? undefined : [state.acr],
           locales: pending?.locales,
         },
+        statements: saving.statements,
         context: pageContext(pages, request, realm, visit.settings, pending?.locales),
       })
     } catch (error) {
