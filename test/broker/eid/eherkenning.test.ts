@@ -127,6 +127,8 @@ describe.each(anyBackend)('eHerkenning on $name', (backend) => {
     ['loa3', 'loa4', false],
     ['loa4', 'loa3', true],
     ['loa9', 'loa2', false],
+    ['own', 'own', true],
+    ['loa4', 'own', false],
   ] as const)(
     'by %s, where %s is the least level: accepted is %s',
     async (reached, least, isAccepted) => {

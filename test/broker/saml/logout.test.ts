@@ -5,6 +5,7 @@ import { deflateRawSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { arrivalOf } from '#server/broker/arrival.ts'
 import { type Provider, UpstreamRefused } from '#server/broker/protocol.ts'
+import { readSoapLogoutResponse } from '#server/broker/protocols/saml/logout.ts'
 import { createSamlProtocol, plainSaml } from '#server/broker/protocols/saml/saml.ts'
 import { childOf, readElement, readQuery, verifyQuery, xmlName } from '#server/xml/index.ts'
 import { receiver, sender, stranger } from '../../xml/keys.ts'
@@ -186,6 +187,53 @@ describe('our logout', () => {
     ['an old time', answer({ IssueInstant: at(-361) }), undefined, /too old/],
   ])('with an answer with %s is refused', async (_what, xml, key, reason) => {
     expect(await refused(over(xml, key))).toMatch(reason)
+  })
+})
+
+describe('an answer to our logout over SOAP', () => {
+  const rules = {
+    idpEntityId: idp,
+    keys: [sender.publicKey],
+    now,
+    skewMs: 60_000,
+    decryption: { keys: [] },
+    logoutUrl,
+    subjectIsNameId: true,
+  }
+  const status =
+    '<samlp:Status><samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:Success"/></samlp:Status>'
+  const answer = (attributes: Readonly<Record<string, string>> = {}, issuer = idp) =>
+    message(
+      'LogoutResponse',
+      { InResponseTo: '_x', Destination: undefined, ...attributes },
+      status,
+      issuer,
+    )
+  const read = (xml: string, url = 'https://idp.example/soap') =>
+    readSoapLogoutResponse(
+      `<soap:Envelope xmlns:soap="http://schemas.xmlsoap.org/soap/envelope/"><soap:Body>${xml}</soap:Body></soap:Envelope>`,
+      { id: '_x', url },
+      rules,
+    )
+
+  it('counts signed, and over TLS also without a signature', () => {
+    expect([read(answer()), read(signed(answer(), '_l'))]).toEqual([undefined, undefined])
+    expect(read(signed(answer(), '_l'), 'http://idp.example/soap')).toBe(undefined)
+  })
+
+  it.each([
+    ['no signature over http', answer(), 'http://idp.example/soap', /not signed/],
+    [
+      'the signature of a stranger',
+      signed(answer(), '_l', { key: stranger.privateKey }),
+      undefined,
+      /^signature/,
+    ],
+    ['another request', answer({ InResponseTo: '_y' }), undefined, /to another request/],
+    ['another Issuer', answer({}, 'https://evil.example'), undefined, /Issuer/],
+    ['an old time', answer({ IssueInstant: at(-361) }), undefined, /too old/],
+  ])('with %s is refused', async (_what, xml, url, reason) => {
+    expect(await refused(Promise.resolve().then(() => read(xml, url)))).toMatch(reason)
   })
 })
 

@@ -305,6 +305,14 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
         /of another provider/,
       ],
       ['no artifact', 'AAQ=', undefined, /not an artifact/],
+      [
+        'an artifact of another type',
+        Buffer.concat([Buffer.of(0, 5), Buffer.from(artifactOf(), 'base64').subarray(2)]).toString(
+          'base64',
+        ),
+        undefined,
+        /not an artifact of type 0x0004/,
+      ],
       ['an answer to another request', artifactOf(), () => '_other', /to another request/],
     ])('refuses %s', async (_what, artifact, idOf, reason) => {
       const { alias } = await saml.provider(config())
@@ -312,6 +320,31 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
       serve((id) => artifactResponse(idOf?.() ?? id, answering(asked).answer()))
       expect(
         await refused(saml.finish(alias, { SAMLart: artifact, RelayState: asked.relayState })),
+      ).toMatch(reason)
+    })
+
+    it.each([
+      [
+        'of another Issuer',
+        (xml: string) => xml.replace(`<saml:Issuer>${idp}`, '<saml:Issuer>https://evil.example'),
+        /Issuer of the ArtifactResponse/,
+      ],
+      [
+        'that is too old',
+        (xml: string) => xml.replace(`IssueInstant="${at(0)}"`, `IssueInstant="${at(-361)}"`),
+        /the ArtifactResponse is too old/,
+      ],
+      [
+        'that reports no success',
+        (xml: string) => xml.replace('status:Success', 'status:Responder'),
+        /^denied: the provider answers Responder/,
+      ],
+    ])('refuses an ArtifactResponse %s', async (_what, change, reason) => {
+      const { alias } = await saml.provider(config())
+      const asked = await saml.begin(alias)
+      serve((id) => change(artifactResponse(id, answering(asked).answer())))
+      expect(
+        await refused(saml.finish(alias, { SAMLart: artifactOf(), RelayState: asked.relayState })),
       ).toMatch(reason)
     })
 
@@ -394,9 +427,14 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
     it('is refused where it cannot be read, and what was read before stays in use', async () => {
       const { alias } = await saml.provider({ spEntityId: sp, metadataUrl: saml.outside.url('/o') })
       saml.outside.answer(500)
-      expect(await refused(saml.begin(alias))).toMatch(
-        /^unavailable: the metadata of the provider: url: answered with status 500/,
-      )
+      const reads = () => saml.outside.at('/o').length
+      const before = reads()
+      // A provider that failed a moment ago is not asked by every sign-in.
+      for (const _ of [1, 2])
+        expect(await refused(saml.begin(alias))).toMatch(
+          /^unavailable: the metadata of the provider: url: answered with status 500/,
+        )
+      expect(reads()).toBe(before + 1)
       const { alias: known } = await saml.provider({
         spEntityId: sp,
         metadataUrl: saml.outside.url('/o'),
@@ -409,6 +447,32 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
       await saml.broker.refreshMetadata((await saml.issuer()).view, new AbortController().signal)
       time = now
       expect(await signIn(known)).toBe(undefined)
+    })
+
+    it('is dead after its validUntil, and where the document names another address', async () => {
+      const { alias } = await saml.provider({ spEntityId: sp, metadataUrl: saml.outside.url('/q') })
+      const limited = idpMetadata(sender.certificate)
+      publish(limited.replace('entityID=', `validUntil="${at(3600)}" entityID=`))
+      expect(await signIn(alias)).toBe(undefined)
+      saml.outside.answer(500)
+      time = now + 3_600_001
+      const late = await refused(saml.begin(alias))
+      time = now
+      expect(late).toMatch(/^unavailable/)
+      const { alias: moved } = await saml.provider({
+        spEntityId: sp,
+        metadataUrl: saml.outside.url('/r'),
+      })
+      publish(idpMetadata(sender.certificate))
+      expect(await signIn(moved)).toBe(undefined)
+      publish(idpMetadata(stranger.certificate))
+      await saml.site.admin('PUT', `/identity-providers/${moved}`, {
+        alias: moved,
+        protocol: 'saml',
+        config: { spEntityId: sp, metadataUrl: saml.outside.url('/s') },
+      })
+      expect(await signIn(moved)).toMatch(/^invalid-answer: signature/)
+      expect(await signIn(moved, stranger.privateKey)).toBe(undefined)
     })
 
     it('must be signed with metadataCertificate', async () => {

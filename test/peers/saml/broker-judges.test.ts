@@ -7,8 +7,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { encrypted, idp, response, signedAssertion, sp } from '../../broker/saml/answers.ts'
 import {
   answering,
+  artifactOf,
   type SamlSite as BrokerSite,
   openSamlSite as openBrokerSite,
+  refused,
 } from '../../broker/saml/fixture.ts'
 import { backends } from '../../support/backends.ts'
 import { receiver, sender, stranger } from '../../xml/keys.ts'
@@ -70,6 +72,22 @@ describe.each(backends.slice(0, 1))('judged messages of brokering on $name', (ba
     expect(judges.signedIn(plain, keys)).toEqual(['EntityDescriptor'])
     expect(plain).toContain('<ds:RSAKeyValue>')
     expect((await site.site.get('/broker/nobody/metadata')).status).toBe(404)
+  })
+
+  it('what we send to resolve an artifact is', async () => {
+    const { alias } = await site.provider({
+      ...explicit,
+      responseBinding: 'HTTP-Artifact',
+      artifactResolutionServiceUrl: site.outside.url('/artifact'),
+    })
+    const { relayState } = await site.begin(alias)
+    site.outside.answer(500)
+    const form = { SAMLart: artifactOf(), RelayState: relayState }
+    expect(await refused(site.finish(alias, form))).toMatch(/500/)
+    const [{ body } = expect.unreachable()] = site.outside.at('/artifact').slice(-1)
+    const [sent = ''] = /<samlp:ArtifactResolve .*<\/samlp:ArtifactResolve>/s.exec(body) ?? []
+    const keys = signersIn(await metadataOf(alias))
+    expect(judges.signedIn(sent, keys)).toEqual(['ArtifactResolve'])
   })
 
   it('requests of eHerkenning and eIDAS are', async () => {

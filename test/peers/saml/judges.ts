@@ -26,9 +26,14 @@ const saml = 'urn:oasis:names:tc:SAML:2.0'
 const w3 = 'http://www.w3.org'
 
 const idAttributes = [
-  ...['Response', 'LogoutRequest', 'LogoutResponse', 'ArtifactResponse', 'AuthnRequest'].map(
-    (name) => `${saml}:protocol:${name}`,
-  ),
+  ...[
+    'Response',
+    'LogoutRequest',
+    'LogoutResponse',
+    'ArtifactResolve',
+    'ArtifactResponse',
+    'AuthnRequest',
+  ].map((name) => `${saml}:protocol:${name}`),
   `${saml}:assertion:Assertion`,
   `${saml}:metadata:EntityDescriptor`,
 ].flatMap((name) => ['--id-attr:ID', name])
