@@ -1,0 +1,152 @@
+/** The metadata of a SAML provider: at an address, which is read again by itself, or in the document. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { backends } from '../../support/backends.ts'
+import { receiver, sender, stranger } from '../../xml/keys.ts'
+import { signed } from '../../xml/messages.ts'
+import { at, idp, now, sp } from './answers.ts'
+import { answering, openSamlSite, posted, refused, type SamlSite } from './fixture.ts'
+
+const pem = (party: typeof sender): string => party.x509.toString()
+
+const keyDescriptor = (certificate: string): string =>
+  `<md:KeyDescriptor use="signing"><ds:KeyInfo><ds:X509Data><ds:X509Certificate>${certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`
+
+const idpMetadata = (...certificates: readonly string[]): string =>
+  `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" xmlns:ds="http://www.w3.org/2000/09/xmldsig#" entityID="${idp}"><md:IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol">${certificates.map(keyDescriptor).join('')}<md:ArtifactResolutionService Binding="urn:oasis:names:tc:SAML:2.0:bindings:SOAP" Location="https://idp.example/art" index="0"/><md:SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/slo" ResponseLocation="https://idp.example/slo-answer"/><md:SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST" Location="https://idp.example/post"/></md:IDPSSODescriptor></md:EntityDescriptor>`
+
+describe.each(backends)('metadata of a SAML provider on $name', (backend) => {
+  let saml: SamlSite
+  let time = now
+  beforeAll(async () => {
+    saml = await openSamlSite(backend, { now: () => time })
+  }, 60_000)
+  afterAll(() => saml.close())
+
+  const publish = (xml: string): void =>
+    saml.outside.answer((answer) => answer.writeHead(200).end(xml))
+  const signIn = async (alias: string, key = sender.privateKey) => {
+    const asked = await saml.begin(alias)
+    return refused(saml.finish(alias, posted(answering(asked).answer({}, key), asked)))
+  }
+
+  it('is asked where it says, and its keys change by themselves', async () => {
+    const { alias } = await saml.provider({ spEntityId: sp, metadataUrl: saml.outside.url('/m') })
+    publish(idpMetadata(sender.certificate))
+    const { departure } = await saml.begin(alias)
+    expect(departure).toMatchObject({ kind: 'form', action: 'https://idp.example/post' })
+    expect(await signIn(alias)).toBe(undefined)
+    const reads = () => saml.outside.at('/m').length
+    const before = reads()
+    // Two keys while it changes, then the new one alone; an unknown key is looked up at once, but not at every answer.
+    publish(idpMetadata(sender.certificate, stranger.certificate))
+    expect(await signIn(alias, stranger.privateKey)).toMatch(/^invalid-answer: signature/)
+    expect(reads()).toBe(before)
+    time += 61_000
+    try {
+      expect(await signIn(alias, stranger.privateKey)).toBe(undefined)
+      expect(reads()).toBe(before + 1)
+      expect(await signIn(alias)).toBe(undefined)
+    } finally {
+      time = now
+    }
+  })
+
+  it('is read again when it is due, and an old key is dead', async () => {
+    const { alias } = await saml.provider({
+      spEntityId: sp,
+      metadataUrl: saml.outside.url('/n'),
+      metadataRefresh: '1h',
+    })
+    publish(idpMetadata(sender.certificate))
+    expect(await signIn(alias)).toBe(undefined)
+    publish(idpMetadata(stranger.certificate))
+    const round = async () =>
+      saml.broker.refreshMetadata((await saml.issuer()).view, new AbortController().signal)
+    await round()
+    expect(await signIn(alias)).toBe(undefined)
+    time = now + 3_600_001
+    await round()
+    time = now
+    expect(await signIn(alias)).toMatch(/signature/)
+    expect(await signIn(alias, stranger.privateKey)).toBe(undefined)
+  })
+
+  it('is refused where it cannot be read, and what was read before stays in use', async () => {
+    const { alias } = await saml.provider({ spEntityId: sp, metadataUrl: saml.outside.url('/o') })
+    saml.outside.answer(500)
+    const reads = () => saml.outside.at('/o').length
+    const before = reads()
+    // A provider that failed a moment ago is not asked by every sign-in.
+    for (const _ of [1, 2])
+      expect(await refused(saml.begin(alias))).toMatch(
+        /^unavailable: the metadata of the provider: url: answered with status 500/,
+      )
+    expect(reads()).toBe(before + 1)
+    const { alias: known } = await saml.provider({
+      spEntityId: sp,
+      metadataUrl: saml.outside.url('/o'),
+      metadataRefresh: '1h',
+    })
+    publish(idpMetadata(sender.certificate))
+    expect(await signIn(known)).toBe(undefined)
+    saml.outside.answer(500)
+    time = now + 3_600_001
+    await saml.broker.refreshMetadata((await saml.issuer()).view, new AbortController().signal)
+    time = now
+    expect(await signIn(known)).toBe(undefined)
+  })
+
+  it('is dead after its validUntil, and where the document names another address', async () => {
+    const { alias } = await saml.provider({ spEntityId: sp, metadataUrl: saml.outside.url('/q') })
+    const limited = idpMetadata(sender.certificate)
+    publish(limited.replace('entityID=', `validUntil="${at(3600)}" entityID=`))
+    expect(await signIn(alias)).toBe(undefined)
+    saml.outside.answer(500)
+    time = now + 3_600_001
+    const late = await refused(saml.begin(alias))
+    time = now
+    expect(late).toMatch(/^unavailable/)
+    const { alias: moved } = await saml.provider({
+      spEntityId: sp,
+      metadataUrl: saml.outside.url('/r'),
+    })
+    publish(idpMetadata(sender.certificate))
+    expect(await signIn(moved)).toBe(undefined)
+    publish(idpMetadata(stranger.certificate))
+    await saml.site.admin('PUT', `/identity-providers/${moved}`, {
+      alias: moved,
+      protocol: 'saml',
+      config: { spEntityId: sp, metadataUrl: saml.outside.url('/s') },
+    })
+    expect(await signIn(moved)).toMatch(/^invalid-answer: signature/)
+    expect(await signIn(moved, stranger.privateKey)).toBe(undefined)
+  })
+
+  it('must be signed with metadataCertificate', async () => {
+    const location = {
+      reference: "//*[local-name(.)='EntityDescriptor']",
+      action: 'prepend',
+    } as const
+    const xml = idpMetadata(sender.certificate).replace('entityID=', 'ID="_m" entityID=')
+    const config = {
+      spEntityId: sp,
+      metadataUrl: saml.outside.url('/p'),
+      metadataCertificate: pem(stranger),
+    }
+    publish(signed(xml, '_m', { location }))
+    expect(await refused(saml.begin((await saml.provider(config)).alias))).toMatch(/signature/)
+    publish(signed(xml, '_m', { location, key: stranger.privateKey }))
+    expect(await refused(saml.begin((await saml.provider(config)).alias))).toBe(undefined)
+  })
+
+  it('may stand in the document', async () => {
+    const { alias } = await saml.provider({
+      spEntityId: sp,
+      metadataXml: idpMetadata(sender.certificate, stranger.certificate),
+    })
+    expect(await signIn(alias)).toBe(undefined)
+    expect(await signIn(alias, stranger.privateKey)).toBe(undefined)
+    expect(await signIn(alias, receiver.privateKey)).toMatch(/signature/)
+  })
+})
