@@ -110,6 +110,11 @@ const describeTold = {
   },
 }
 
+const reasonOf = (error: unknown): string => {
+  if (!(error instanceof UpstreamRefused)) throw error
+  return error.message
+}
+
 export const logoutRoutes = (parts: LogoutRouteParts) => {
   const { issuers, providers, trips, tripCookie, protocolOf, pages, endSessions } = parts
 
@@ -165,8 +170,8 @@ export const logoutRoutes = (parts: LogoutRouteParts) => {
     if (ended?.purpose.kind !== 'logout') return signedOut(reply, realm)
     const { kept } = ended.kept as KeptLeave
     const answer = ended.arrival ? arrivalOf(ended.arrival) : arrival
-    const detail = await protocol.loggedOut?.(provider, kept, answer, url)
-    // The session here is over whatever the provider says.
+    // The session here is over whatever the provider says, and whether or not its answer proves anything.
+    const detail = await protocol.loggedOut?.(provider, kept, answer, url).catch(reasonOf)
     if (detail !== undefined) request.log.warn({ detail }, 'logout at an identity provider')
     const { target } = ended.purpose
     return target === undefined ? signedOut(reply, realm) : reply.redirect(target, 303)

@@ -25,7 +25,8 @@ const { logout, endSession, loggedOut, logoutAnswer } = createSamlProtocol(
     signersOf: async () => [receiver.signing],
     metadata: {
       of: async () => undefined,
-      afresh: never,
+      // The provider has no address of metadata.
+      afresh: async () => undefined,
       refresh: never,
       status: async () => undefined,
     },

@@ -52,6 +52,27 @@ describe.each(backends)('metadata of a SAML provider on $name', (backend) => {
     }
   })
 
+  it('is looked up for a logout by an unknown key too', async () => {
+    const { alias } = await saml.provider({ spEntityId: sp, metadataUrl: saml.outside.url('/l') })
+    publish(idpMetadata(sender.certificate))
+    expect(await signIn(alias)).toBe(undefined)
+    publish(idpMetadata(sender.certificate, stranger.certificate))
+    const url = `${saml.site.issuer}/broker/${alias}/logout`
+    const tell = async (id: string, seconds: number): Promise<number> => {
+      const xml = `<samlp:LogoutRequest xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" xmlns:saml="urn:oasis:names:tc:SAML:2.0:assertion" ID="${id}" Version="2.0" IssueInstant="${at(seconds)}" Destination="${url}"><saml:Issuer>${idp}</saml:Issuer><saml:NameID>somebody</saml:NameID></samlp:LogoutRequest>`
+      const message = Buffer.from(signed(xml, id, { key: stranger.privateKey })).toString('base64')
+      const body = new URLSearchParams({ SAMLRequest: message })
+      return (await fetch(url, { method: 'POST', body, redirect: 'manual' })).status
+    }
+    expect(await tell('_early', 0)).toBe(400)
+    time += 61_000
+    try {
+      expect(await tell('_late', 61)).toBeLessThan(400)
+    } finally {
+      time = now
+    }
+  })
+
   it('is read again when it is due, and an old key is dead', async () => {
     const { alias } = await saml.provider({
       spEntityId: sp,

@@ -161,14 +161,13 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
     readResponse(typeof answer === 'string' ? answer : artifactResponseIn(answer, rules), rules)
 
   /** A signature by an unknown key may be of a new one: then the metadata is read again, once. */
-  const readFollowing = async (
+  const following = async <T>(
     provider: Provider,
-    answer: string | Resolved,
-    rulesFor: (upstream: Upstream) => ResponseRules,
     upstream: Upstream,
-  ): Promise<Answer> => {
+    verify: (upstream: Upstream) => T,
+  ): Promise<T> => {
     try {
-      return read(answer, rulesFor(upstream))
+      return verify(upstream)
     } catch (error) {
       const isUnknownKey =
         error instanceof XmlAnswerRefused &&
@@ -177,7 +176,7 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
         ? await metadata.afresh(provider).catch(() => undefined)
         : undefined
       if (!fresh) throw error
-      return read(answer, rulesFor(upstreamOf(provider, scheme.settings(provider), fresh)))
+      return verify(upstreamOf(provider, scheme.settings(provider), fresh))
     }
   }
 
@@ -206,11 +205,9 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
   ): Promise<UpstreamIdentity> => {
     const { provider } = trip
     const upstream = await upstreamFor(provider)
-    const answer = await readFollowing(
-      provider,
-      await received(trip, upstream, arrival),
-      (one) => rulesOf(trip, one, request, contextClasses),
-      upstream,
+    const message = await received(trip, upstream, arrival)
+    const answer = await following(provider, upstream, (one) =>
+      read(message, rulesOf(trip, one, request, contextClasses)),
     )
     const identity = scheme.identity(answer, provider, upstream.entityId)
     await takeOnce(provider, answer)
@@ -325,13 +322,17 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
         client: scheme.client(provider),
         signal,
       })
-      const problem = readSoapLogoutResponse(received, made, logoutRulesOf(provider, upstream, url))
+      const problem = await following(provider, upstream, (one) =>
+        readSoapLogoutResponse(received, made, logoutRulesOf(provider, one, url)),
+      )
       if (problem !== undefined) throw new UpstreamRefused('denied', problem)
     },
 
     endSession: async (provider, arrival, url) => {
       const upstream = await upstreamFor(provider)
-      const asked = readLogoutRequest(arrival, logoutRulesOf(provider, upstream, url))
+      const asked = await following(provider, upstream, (one) =>
+        readLogoutRequest(arrival, logoutRulesOf(provider, one, url)),
+      )
       const [key] = await signersFor(provider, scheme.settings(provider))
       const spEntityId = spEntityIdOf(provider)
       return {
@@ -347,7 +348,9 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
     loggedOut: async (provider, kept, arrival, url) => {
       const upstream = await upstreamFor(provider)
       const { id } = kept as KeptLogout
-      return readLogoutResponse(arrival, id, logoutRulesOf(provider, upstream, url))
+      return following(provider, upstream, (one) =>
+        readLogoutResponse(arrival, id, logoutRulesOf(provider, one, url)),
+      )
     },
 
     check: async (provider) => [
