@@ -32,7 +32,7 @@ const withSecrets = (kind: Kind, body: Record<string, unknown>): Record<string, 
     const value = `${secretMark}-${count}`.padEnd(40, '-')
     if (inner === undefined) full[field] = value
     // Which members of an object go together is the kind's own matter: those of its example do.
-    else if (isObject(full[field]) && inner === 'bindPassword')
+    else if (isObject(full[field]) && inner === 'clientSecret')
       full[field] = { ...full[field], [inner]: value }
   }
   return full

@@ -98,7 +98,7 @@ describe.each(backends)('the export on $name', (backend) => {
     expect(text).not.toContain(secretMark)
     for (const word of ['hmac', '"kid"', 'sealed', 'argon2']) expect(text).not.toContain(word)
     expect(text).toContain('"secretSet":true')
-    expect(text).toContain('"bindPasswordSet":true')
+    expect(text).toContain('"clientSecretSet":true')
   })
 
   it('leaves out what a realm is born with, until it is changed or owned', async () => {
