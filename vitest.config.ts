@@ -46,8 +46,9 @@ export default defineConfig({
     // One more than there are cores: a file that waits for a database, a browser or a process leaves one free.
     maxWorkers: 3,
     isolate: false,
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // On a machine that others share, half of the processor time may be away for minutes.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
     // A thread of a server that is not bundled starts in half the time when its types were stripped before.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/iamctl/compiled') },
     // What comes by itself comes late on a machine that is busy.
@@ -80,8 +81,6 @@ export default defineConfig({
           exclude: [...peers, ...never],
           globalSetup: 'test/support/run/global-setup.ts',
           setupFiles: [chance, 'test/support/processes/end-processes.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
           // After the others: a spawned server wants the cores that in-process tests would take.
           sequence: { groupOrder: 1 },
         },
@@ -98,8 +97,6 @@ export default defineConfig({
             'test/support/run/setup-server.ts',
             'test/support/processes/end-processes.ts',
           ],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
           // A browser stalls now and then on a busy machine. The summary names each test that needed a second try.
           retry: 1,
           sequence: { groupOrder: 2 },
