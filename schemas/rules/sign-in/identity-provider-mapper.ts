@@ -31,7 +31,7 @@ const fields: readonly Field[] = ['claim', 'value', 'attribute', 'role', 'client
 /** Names and addresses come from the provider itself, which says whether they are verified. */
 const profile = ['username', 'email', 'emailVerified']
 
-/** A directory says who is in which group itself, and nothing reads mappers of it. */
+/** Groups of a directory come from its own entries; mappers of a directory are not read. */
 const directoryFaults = ({ find }: RuleContext, key: string): FieldError[] => {
   const parent = parentKeyOf(IdentityProviderMapper, key)
   const provider = find(IdentityProvider.kind, parent ?? '') as IdentityProviderDoc | undefined

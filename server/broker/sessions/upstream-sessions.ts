@@ -118,7 +118,7 @@ export const createUpstreamSessions = ({
           )
           .execute()
       if (subject !== undefined) return ours.where('subject', '=', subject).execute()
-      // A message that names nobody ends nothing.
+      // A logout message without subject, name and session ends no session.
       return nameKey === undefined ? [] : ours.where('upstream_name', '=', nameKey).execute()
     },
 

@@ -31,7 +31,7 @@ export interface UserPlan {
 export interface PlanInput {
   readonly directory: Directory
   readonly absences: ReadonlyMap<string, DirectoryAbsenceRow>
-  /** Whether fields of new users are told, which a dry run lists. */
+  /** Whether the plan contains the fields of new users: a dry run lists them. */
   readonly isListed: boolean
   readonly newId: () => string
   readonly now: number

@@ -67,8 +67,8 @@ const subjectNameOf = ({ config }: Provider, answer: Answer): string =>
   (answer.attributes.has(personIdentifier) ? personIdentifier : legalIdentifier)
 
 /**
- * Every identifier in an answer must be made for our country: one that was made for another is of another node, where somebody
- * else may have it. Without a country of ours nothing can be compared.
+ * Every identifier of an answer must name `receivingCountry`: an identifier is unique for its receiving country alone, and
+ * another person may have the same one elsewhere. Without `receivingCountry` every answer is refused.
  */
 const checkCountry = ({ config }: Provider, { attributes: given }: Answer): void => {
   const ours =

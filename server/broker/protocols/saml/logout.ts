@@ -149,7 +149,7 @@ export const readLogoutRequest = (arrival: Arrival, rules: LogoutRules): LogoutA
 const problemIn = (message: XmlElement, id: string): string | undefined => {
   if (message.attributes['InResponseTo'] !== id) refuse('the LogoutResponse is to another request')
   const [top, second] = statusOf(message)
-  // A user who is unknown there has no session there.
+  // UnknownPrincipal: the provider has no session of this user (SAML Core §3.2.2.2).
   return top === 'Success' || second === 'UnknownPrincipal'
     ? undefined
     : `the provider answers ${[top ?? 'no status', second].join(' ').trim()}`
