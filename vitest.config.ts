@@ -49,6 +49,8 @@ export default defineConfig({
     // On a machine that others share, half of the processor time may be away for minutes.
     testTimeout: 120_000,
     hookTimeout: 120_000,
+    // A browser or a database stalls now and then there. The summary names each test that needed a second try.
+    retry: 1,
     // A thread of a server that is not bundled starts in half the time when its types were stripped before.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/iamctl/compiled') },
     // What comes by itself comes late on a machine that is busy.
@@ -97,8 +99,6 @@ export default defineConfig({
             'test/support/run/setup-server.ts',
             'test/support/processes/end-processes.ts',
           ],
-          // A browser stalls now and then on a busy machine. The summary names each test that needed a second try.
-          retry: 1,
           sequence: { groupOrder: 2 },
         },
       },
