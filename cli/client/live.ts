@@ -7,6 +7,8 @@ import type { Doc } from '#schemas/json-schema.ts'
 import type { ChainPart, EventRecord } from '#schemas/wire/events.ts'
 import type { Finding } from '#schemas/wire/findings.ts'
 import type {
+  AuthzEvaluation,
+  AuthzQuestion,
   ClientSecretRecord,
   KeyRecord,
   SamlStatus,
@@ -206,6 +208,14 @@ const clientCalls = (call: Call) => ({
   },
 })
 
+const authzCalls = (call: Call) => ({
+  /** A decision of the client's authorization services, explained. */
+  async evaluate(realm: string, client: string, json: AuthzQuestion): Promise<AuthzEvaluation> {
+    const where = path`/admin/realms/${realm}/clients/${client}/authz/evaluate`
+    return (await call<AuthzEvaluation>('POST', where, { json, repeatable: true })).body
+  },
+})
+
 const providerCalls = (call: Call) => ({
   /** Connects to an identity provider or directory and tells what would fail at the next sign-in. */
   async check(realm: string, alias: string): Promise<readonly Finding[]> {
@@ -222,6 +232,7 @@ const samlCalls = (call: Call) => ({
 
 export interface LiveCalls {
   readonly clients: ReturnType<typeof clientCalls>
+  readonly authz: ReturnType<typeof authzCalls>
   readonly saml: ReturnType<typeof samlCalls>
   readonly directories: ReturnType<typeof directoryCalls>
   readonly identityProviders: ReturnType<typeof providerCalls>
@@ -235,6 +246,7 @@ export interface LiveCalls {
 
 export const liveCalls = (call: Call): LiveCalls => ({
   clients: clientCalls(call),
+  authz: authzCalls(call),
   saml: samlCalls(call),
   directories: directoryCalls(call),
   identityProviders: providerCalls(call),

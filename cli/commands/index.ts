@@ -4,6 +4,7 @@
  */
 
 import { type AddCommand, noun } from '../invocation/command.ts'
+import { evaluateAuthz } from './authz/evaluate.ts'
 import { clientSecret } from './clients/secret.ts'
 import { syncDirectory } from './directories/sync.ts'
 import { adopt } from './estate/adopt.ts'
@@ -82,6 +83,7 @@ export const commandGroups: readonly CommandGroup[] = [
       get,
       deleteDocument,
       noun('clients', 'manage the secrets of clients', [clientSecret]),
+      noun('authz', 'try the policies of authorization services', [evaluateAuthz]),
       noun('users', 'manage users: passwords, locks, bulk import (`iamctl get users` lists them)', [
         setPassword,
         importUsers,

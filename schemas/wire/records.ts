@@ -5,6 +5,7 @@
 
 import type { AdminAccess } from '../access/admin-access.ts'
 import type { Permission } from '../access/permissions.ts'
+import type { ChangesetRequest } from './wire.ts'
 
 /** The caller, and the permissions of the caller in the realm of the request. */
 export interface Whoami {
@@ -182,4 +183,48 @@ export interface SamlStatus {
       readonly failure: string | null
     } | null
   }[]
+}
+
+type AuthzStatus = 'PERMIT' | 'DENY'
+
+/** The answer of a policy, of an aggregate with those of its policies. */
+export interface AuthzPolicyAnswer {
+  readonly name: string
+  readonly type: string
+  readonly logic: string
+  readonly status: AuthzStatus
+  readonly why: string
+  readonly policies?: readonly AuthzPolicyAnswer[]
+}
+
+/** A decision of authorization services, explained, as `POST …/authz/evaluate` answers it. */
+export interface AuthzEvaluation {
+  readonly status: AuthzStatus
+  readonly results: readonly {
+    readonly resource: { readonly _id: string | null; readonly name: string | null }
+    readonly status: AuthzStatus
+    readonly allowedScopes: readonly string[]
+    readonly scopes: readonly {
+      readonly name: string | null
+      readonly status: AuthzStatus
+      readonly why: string
+      readonly permissions: readonly {
+        readonly name: string
+        readonly type: string
+        readonly decisionStrategy: string
+        readonly status: AuthzStatus
+        readonly policies: readonly AuthzPolicyAnswer[]
+      }[]
+    }[]
+  }[]
+}
+
+/** A question to authorization services. */
+export interface AuthzQuestion {
+  readonly userId?: string
+  readonly clientId?: string
+  readonly roleIds?: readonly string[]
+  readonly resources?: readonly { readonly name?: string; readonly scopes?: readonly string[] }[]
+  readonly context?: { readonly time: string }
+  readonly changeset?: ChangesetRequest
 }

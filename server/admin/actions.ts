@@ -1,6 +1,7 @@
 /** THE list of actions: every route of the admin API that is written rather than declared. */
 
 import type { AuditArea } from '#server/audit/open.ts'
+import type { AuthzArea } from '#server/authz/open.ts'
 import type { BrokerArea } from '#server/broker/open.ts'
 import type { CredentialsArea } from '#server/credentials/open.ts'
 import type { DirectoriesArea } from '#server/directories/open.ts'
@@ -25,6 +26,7 @@ import type { Action } from './action.ts'
 import { attachmentActions } from './clients/attachments.ts'
 import { clientFieldActions } from './clients/client-fields.ts'
 import { readClientSecret, regenerateClientSecret } from './clients/client-secret.ts'
+import { evaluateAuthz } from './clients/evaluate-authz.ts'
 import { provisioningTokenActions } from './clients/provisioning-tokens.ts'
 import { credentialActions } from './credentials/credentials.ts'
 import { pushTokenActions } from './credentials/push-tokens.ts'
@@ -93,6 +95,7 @@ export interface ActionNeeds {
   readonly credentials: Pick<CredentialsArea, 'passwords' | 'bruteForce'>
   readonly sessions: Sessions
   readonly realm: RealmArea
+  readonly authz: AuthzArea
   readonly webhooks: Pick<WebhooksArea, 'send'>
   readonly http: Pick<HttpArea, 'cookies'>
   readonly broker: Pick<BrokerArea, 'providers' | 'check'>
@@ -182,6 +185,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     readClientSecret(clientSecret),
     regenerateClientSecret(clientSecret),
     ...clientFieldActions({ writer }),
+    evaluateAuthz({ authz: needs.authz, changesets, users }),
     ...importMetadataActions({ writer, presenter, copy, clock, outgoing }),
     samlStatus({ storage, clock, saml: needs.saml }),
     checkProvider({ broker: needs.broker, directories: needs.directories, vault, baseUrl }),

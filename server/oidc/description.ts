@@ -2,6 +2,7 @@
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
+import type { CallerKind } from '#server/http/caller.ts'
 import { assertionType, errorCodes } from './vocabulary.ts'
 
 export const errorSchema: JsonSchema = {
@@ -10,6 +11,13 @@ export const errorSchema: JsonSchema = {
   properties: {
     error: { type: 'string', enum: errorCodes },
     error_description: { type: 'string' },
+    ticket: { type: 'string', description: 'To ask again with (UMA 2.0 Grant §3.3.6).' },
+    interval: { type: 'integer', description: 'Seconds to wait before that.' },
+    required_claims: {
+      type: 'array',
+      description: 'Claims to bring along then.',
+      items: { type: 'object', additionalProperties: true },
+    },
   },
   required: ['error'],
   additionalProperties: false,
@@ -20,6 +28,7 @@ const failures: Readonly<Record<number, string>> = {
   401: 'The client, or the token, is not accepted.',
   403: 'The token is not enough for this, or it is denied.',
   404: 'There is no such realm.',
+  409: 'The name is taken, or something refers to it.',
   429: 'Too many requests.',
   500: 'The server failed.',
   503: 'The server cannot do this now.',
@@ -41,6 +50,9 @@ export interface Description {
   /** Parameters of the form, by what they mean. */
   readonly form?: Readonly<Record<string, string>>
   readonly required?: readonly string[]
+  /** Of a body that is JSON instead of a form. */
+  readonly json?: JsonSchema
+  readonly callers?: readonly CallerKind[]
   readonly events?: readonly EventType[]
 }
 
@@ -51,11 +63,15 @@ export const describe = ({
   replies,
   form,
   required = [],
+  json,
+  callers,
   events = [],
 }: Description) => ({
   schema: { operationId, summary, tags: ['protocol'], response: replies },
   config: {
     events,
+    ...(callers ? { callers } : {}),
+    ...(json ? { body: json } : {}),
     ...(form
       ? {
           body: {

@@ -1,6 +1,7 @@
 /** THE list of protocol endpoints. */
 
 import type { Recorder } from '#server/audit/audit.ts'
+import type { AuthzArea } from '#server/authz/open.ts'
 import type { BrokerArea } from '#server/broker/open.ts'
 import type { CredentialsArea } from '#server/credentials/open.ts'
 import type { HttpArea } from '#server/http/open.ts'
@@ -52,6 +53,9 @@ import { introspect } from './token/introspect.ts'
 import { revoke } from './token/revoke.ts'
 import { token } from './token/token.ts'
 import { userinfo } from './token/userinfo.ts'
+import { permission } from './uma/permission.ts'
+import { resourceSet } from './uma/resource-set.ts'
+import { umaConfiguration } from './uma/uma-configuration.ts'
 
 export interface EndpointNeeds {
   readonly storage: Storage
@@ -67,6 +71,7 @@ export interface EndpointNeeds {
   readonly credentials: Pick<CredentialsArea, 'authenticator' | 'devices'>
   readonly sessions: Sessions
   readonly tokens: TokensArea
+  readonly authz: AuthzArea
   readonly http: Pick<HttpArea, 'pages' | 'mapError'>
   readonly signIn: Pick<SignInArea, 'browser' | 'directLack'>
   /** The service providers of a session, which are notified in the browser too. */
@@ -90,7 +95,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
   const { issuers, mint, subjects, verifier, grantsStore } = needs.tokens
   const { realmKeys, signingKeys } = needs.keys
   const { store: users, post, links } = needs.users
-  const { broker } = needs
+  const { broker, authz } = needs
   const { authenticator, devices } = needs.credentials
   const { mapError } = needs.http
   const pages = needs.http.pages.with(oidcPages)
@@ -114,6 +119,8 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
     codes,
     deviceRequests,
     cibaRequests,
+    authz,
+    users: needs.users,
   })
   const clientAuthMethods = createClientAuthMethods({
     storage,
@@ -221,6 +228,9 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
     }),
     revoke({ issuers, verifier, grantsStore, recorder, authenticateClient, preflights }),
     protectedResource({ issuers }),
+    umaConfiguration({ issuers }, lists),
+    resourceSet({ issuers, authz, users, verifier, dpop }),
+    permission({ issuers, recorder, authz, verifier, dpop }),
   ]
   return endpoints
 }

@@ -24,6 +24,8 @@ export interface ErrorOptions {
   readonly resourceMetadata?: string
   /** The scope that is missing (RFC 6750 §3). */
   readonly scope?: string
+  /** More members of the body, such as the ticket to ask again with (UMA 2.0 Grant §3.3.6). */
+  readonly members?: Readonly<Record<string, unknown>>
   /** True where the request brought no token: then no error is named (RFC 6750 §3.1). */
   readonly untried?: true
 }
@@ -151,7 +153,13 @@ export const sendOAuthError = (
   return reply
     .code(error.status)
     .type('application/json; charset=utf-8')
-    .send(JSON.stringify({ error: error.code, error_description: error.message }))
+    .send(
+      JSON.stringify({
+        error: error.code,
+        error_description: error.message,
+        ...error.options.members,
+      }),
+    )
 }
 
 const methodNotAllowed = oauthError('invalid_request', 405)

@@ -27,6 +27,7 @@ const accountSections = [
   'sessions',
   'identities',
   'applications',
+  'sharing',
   'data',
 ] as const
 export type AccountPath = (typeof accountSections)[number]

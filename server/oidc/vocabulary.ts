@@ -6,7 +6,7 @@ import {
   type tokenEndpointAuthMethods,
 } from '#schemas/kinds/clients/client.ts'
 
-/** RFC 6749 §4.1.2.1, §5.2; RFC 6750 §3.1; RFC 7009, 8628, 8693, 8707, 9101, 9126, 9449; OIDC Core §3.1.2.6; CIBA §11-13. */
+/** RFC 6749 §4.1.2.1, §5.2; RFC 6750 §3.1; RFC 7009, 8628, 8693, 8707, 9101, 9126, 9449; OIDC Core §3.1.2.6; CIBA §11-13; UMA 2.0 Grant §3.3.6. */
 export const errorCodes = [
   'invalid_request',
   'invalid_client',
@@ -43,6 +43,10 @@ export const errorCodes = [
   'request_uri_not_supported',
   'registration_not_supported',
   'unmet_authentication_requirements',
+  'invalid_resource_id',
+  'need_info',
+  'request_denied',
+  'request_submitted',
 ] as const
 export type ErrorCode = (typeof errorCodes)[number]
 
@@ -59,8 +63,8 @@ export const dpopAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as
 export const wireName = (name: GrantType): string =>
   Object.entries(grantTypeUrns).find(([, short]) => short === name)?.[0] ?? name
 
-/** Parameters that may stand more than once in a request (RFC 8707 §2, RFC 8693 §2.1). */
-export const repeatable: ReadonlySet<string> = new Set(['resource', 'audience'])
+/** Parameters that may stand more than once in a request (RFC 8707 §2, RFC 8693 §2.1, permissions of an RPT). */
+export const repeatable: ReadonlySet<string> = new Set(['resource', 'audience', 'permission'])
 
 export const responseTypes = ['code'] as const
 export const codeChallengeMethods = ['S256'] as const

@@ -55,6 +55,7 @@ export const tidy = async (areas: Areas): Promise<void> => {
     users.messageLimits.forgetStatement(),
     realm.changesets.forgetStatement(),
     forgetDevices(storage, clock.now()),
+    areas.authz.tickets.forgetStatement(),
   ])
 }
 

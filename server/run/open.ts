@@ -5,6 +5,7 @@
 
 import { openAdmin } from '#server/admin/open.ts'
 import { openAudit } from '#server/audit/open.ts'
+import { openAuthz } from '#server/authz/open.ts'
 import { openBroker } from '#server/broker/open.ts'
 import type { Config } from '#server/config/index.ts'
 import { openCredentials } from '#server/credentials/open.ts'
@@ -96,6 +97,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const realm = openRealm({ config, storage, copy, clock, secrets, recorder, users, credentials })
   const { directoryGroups: groups, lastAdmin: { aroundData: keepAdministrator } } = realm
   const { sync: syncDirectory, scheduled: scheduledSyncs } = directories.openSync({ recorder, groups, keepAdministrator })
+  const authz = openAuthz({ storage, clock, realm })
   const webhooks = openWebhooks({ storage, copy, clock, logger, outgoing, vault, jobs, audit, realm })
   const http = openHttp({ baseUrl, secrets, mapError })
   const broker = openBroker({ storage, copy, clock, secrets, outgoing, recorder, metrics, jobs, keys, sessions, tokens, http })
@@ -106,19 +108,19 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const saml = openSaml({ storage, clock, outgoing, recorder, metrics, jobs, keys, sessions, tokens, realm, http, signIn })
   const { beginSamlLogout } = saml
   const oidc = openOidc({
-    storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, http, signIn,
+    storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, authz, http, signIn,
     beginSamlLogout, broker,
   })
   const selfService = openSelfService({
-    storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, realm, http, signIn, oidc,
+    storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, authz, realm, http, signIn, oidc,
   })
   const admin = openAdmin({
     config, storage, copy, clock, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
-    realm, webhooks, http, broker, oidc, saml, selfService, directories, syncDirectory, baseUrl, master,
+    realm, authz, webhooks, http, broker, oidc, saml, selfService, directories, syncDirectory, baseUrl, master,
   })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, scheduledSyncs, credentials, sessions, tokens,
-    realm, webhooks, http, broker, signIn, oidc, saml, selfService, admin, close,
+    realm, authz, webhooks, http, broker, signIn, oidc, saml, selfService, admin, close,
   }
 }
 

@@ -12,6 +12,7 @@ import type { OwnAccount } from './own-account.ts'
 import type { createAccountPages } from './pages/index.ts'
 import { profileOperations } from './profile/profile.ts'
 import { sessionOperations } from './sessions.ts'
+import { sharingOperations } from './sharing.ts'
 
 export interface AccountRouteParts extends OperationParts {
   readonly own: OwnAccount
@@ -28,6 +29,7 @@ export const accountRoutes = (parts: AccountRouteParts) => {
     ...credentialOperations(own.credentials, own.enrolments),
     ...sessionOperations(own.sessions),
     ...consentOperations(own.consents, own.revokeConsent),
+    ...sharingOperations(own.sharing),
     ...dataOperations(own.data, own.identities),
   ]
   const isShared = (path: string): boolean =>

@@ -2,6 +2,7 @@
 
 import type { FastifyPluginAsync } from 'fastify'
 import type { AuditArea } from '#server/audit/open.ts'
+import type { AuthzArea } from '#server/authz/open.ts'
 import type { CredentialsArea } from '#server/credentials/open.ts'
 import type { HttpArea } from '#server/http/open.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
@@ -33,6 +34,7 @@ import { createAccountPages } from './pages/index.ts'
 import { createChangeProfile } from './profile/profile.ts'
 import { restoreAddress } from './profile/restore-address.ts'
 import { createOwnSessions } from './sessions.ts'
+import { createOwnSharing } from './sharing.ts'
 import { transactionRoutes } from './transactions/transactions.ts'
 
 export interface SelfServiceNeeds {
@@ -45,6 +47,7 @@ export interface SelfServiceNeeds {
   readonly credentials: CredentialsArea
   readonly sessions: Sessions
   readonly tokens: TokensArea
+  readonly authz: Pick<AuthzArea, 'shares'>
   readonly realm: Pick<RealmArea, 'lastAdmin' | 'settingsOf'>
   readonly http: HttpArea
   readonly signIn: Pick<SignInArea, 'browser' | 'brokers'>
@@ -103,6 +106,7 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
     }),
     consents,
     revokeConsent: createRevokeConsent({ consents, recorder }),
+    sharing: createOwnSharing({ storage, shares: needs.authz.shares, users, recorder }),
     data: createOwnData({
       exportData,
       erasureRequests,

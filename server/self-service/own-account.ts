@@ -9,6 +9,7 @@ import type { OwnData } from './data.ts'
 import type { OwnIdentities } from './identities.ts'
 import type { ChangeProfile } from './profile/profile.ts'
 import type { OwnSessions } from './sessions.ts'
+import type { OwnSharing } from './sharing.ts'
 
 export interface OwnAccount {
   readonly changeProfile: ChangeProfile
@@ -19,5 +20,6 @@ export interface OwnAccount {
   readonly identities: OwnIdentities
   readonly consents: Consents
   readonly revokeConsent: RevokeConsent
+  readonly sharing: OwnSharing
   readonly data: OwnData
 }

@@ -20,7 +20,7 @@ const floors: readonly (readonly string[])[] = [
   ],
   ['server/users', 'server/credentials', 'server/tokens', 'server/sessions', 'server/directories'],
   ['server/realm', 'server/webhooks', 'server/broker'],
-  ['server/sign-in'],
+  ['server/authz', 'server/sign-in'],
   ['server/oidc', 'server/saml', 'server/provisioning'],
   ['server/self-service'],
   ['server/admin'],

@@ -79,6 +79,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'ciba_requests',
     'consents',
   ],
+  'server/authz': ['permission_tickets', 'resource_shares'],
   'server/provisioning': ['provisioning_tokens'],
 }
 

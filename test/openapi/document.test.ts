@@ -77,7 +77,9 @@ describe('the API description', () => {
       // Those say more: see account-security.test.ts.
       if (tags.includes('account')) continue
       const expected = !path.startsWith('/admin/')
-        ? []
+        ? path.includes('/authz/protection/')
+          ? [{ token: [] }]
+          : []
         : [method === 'GET' ? { session: [] } : { session: [], xsrf: [] }, { bearer: [] }]
       expect(security, operationId).toEqual(expected)
     }

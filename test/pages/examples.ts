@@ -43,11 +43,29 @@ const mine = {
   name: 'Alice Sørensen',
   signOutUrl: '/form',
   sections: (
-    ['profile', 'password', 'factors', 'sessions', 'identities', 'applications', 'data'] as const
+    [
+      'profile',
+      'password',
+      'factors',
+      'sessions',
+      'identities',
+      'applications',
+      'sharing',
+      'data',
+    ] as const
   ).map((id) => ({ id, url: `/account/${id}` })),
 }
 const otpauthUrl =
   'otpauth://totp/Nordwind%20Energie:alice%40nordwind.example?secret=JBSWY3DPEHPK3PXPJBSWY3DPEHPK3PXP&issuer=Nordwind%20Energie'
+
+const share = {
+  resourceId: '1',
+  resource: 'Holiday pictures',
+  application: 'Fotos',
+  scope: 'view',
+  granted: false,
+  createdAt: 0,
+}
 
 export const impersonation: Impersonation = {
   by: 'admin',
@@ -377,6 +395,19 @@ export const examples: Readonly<Record<string, Show>> = {
           grantedAt: time,
         },
       ],
+    }),
+  'account-sharing': (pages, reply, page) =>
+    pages.accountSharing(reply, {
+      ...page,
+      ...mine,
+      resources: [
+        { id: '1', name: 'Holiday pictures', application: 'Fotos', scopes: ['view', 'print'] },
+        { id: '2', name: 'Diary', application: 'Fotos', scopes: [] },
+      ],
+      requests: [{ ...share, id: '3', username: 'bob', scope: 'print' }],
+      shares: [{ ...share, id: '4', username: 'carol', granted: true }],
+      received: [{ ...share, id: '5', username: 'dave', resource: 'Garden' }],
+      tried: { resourceId: '1', username: 'nora' },
     }),
   'account-empty': (pages, reply, page) =>
     pages.accountApplications(reply, { ...page, ...mine, consents: [] }),

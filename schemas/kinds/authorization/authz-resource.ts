@@ -13,8 +13,10 @@ const spec = fields({
   scopes: setOf(ref('authz-scope', { onDelete: 'detach', sibling: true }), {
     description: 'What can be done with it.',
   }),
-  owner: text('Who it belongs to; unset means the client.', { maxLength: 255 }),
-  ownerManagedAccess: flag(false, 'Whether its owner grants access (UMA).'),
+  owner: text('The user it belongs to, by username or id; unset means the client.', {
+    maxLength: 255,
+  }),
+  ownerManagedAccess: flag(false, 'Whether its owner has every scope and may share it (UMA).'),
   attributes: attributes('Free-form values.'),
 })
 
@@ -30,6 +32,5 @@ export const AuthzResource = defineKind({
   permission: { read: 'manage-authorization', write: 'manage-authorization' },
   prune: 'allowed',
   doc: 'Something that a client protects (UMA 2.0).',
-  isServed: false,
   spec,
 })

@@ -21,6 +21,5 @@ export const AuthzScope = defineKind({
   permission: { read: 'manage-authorization', write: 'manage-authorization' },
   prune: 'allowed',
   doc: 'What can be done with the protected resources of a client.',
-  isServed: false,
   spec,
 })

@@ -25,13 +25,15 @@ export const grantTypes = [
   'device',
   'CIBA',
   'token-exchange',
+  'uma-ticket',
 ] as const
 
-/** What the protocol calls the short names (RFC 8628, CIBA Core §10.1, RFC 8693). */
+/** What the protocol calls the short names (RFC 8628, CIBA Core §10.1, RFC 8693, UMA 2.0 Grant §3.3.1). */
 export const grantTypeUrns: Readonly<Record<string, (typeof grantTypes)[number]>> = {
   'urn:ietf:params:oauth:grant-type:device_code': 'device',
   'urn:openid:params:grant-type:ciba': 'CIBA',
   'urn:ietf:params:oauth:grant-type:token-exchange': 'token-exchange',
+  'urn:ietf:params:oauth:grant-type:uma-ticket': 'uma-ticket',
 }
 
 export const tokenEndpointAuthMethods = [

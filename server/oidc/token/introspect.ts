@@ -19,6 +19,7 @@ import { type Endpoint, urlOf } from '../endpoint.ts'
 import { invalidClient } from '../errors.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf } from '../parameters.ts'
+import { permissionsIn } from '../uma/asked-permissions.ts'
 
 export interface IntrospectParts {
   readonly issuers: Issuers
@@ -53,6 +54,17 @@ const answerSchema = {
 
 const isFor = ({ clientId }: TokenClient, { claims: { aud }, client }: VerifiedToken): boolean =>
   client.clientId === clientId || (Array.isArray(aud) ? aud.includes(clientId) : aud === clientId)
+
+/** Permissions of an RPT, as UMA 2.0 Federated Authorization §5.1.1 names their members, and as Keycloak does. */
+const permissionsTold = (claims: Claims): object => {
+  const permissions = permissionsIn(claims).map((one) => ({
+    ...one,
+    resource_id: one.rsid,
+    resource_scopes: one.scopes ?? [],
+    exp: claims['exp'],
+  }))
+  return claims['authorization'] === undefined ? {} : { permissions }
+}
 
 export const introspect = (parts: IntrospectParts): Endpoint => {
   const { issuers, verifier, grantsStore, clock, recorder, subjects, authenticateClient } = parts
@@ -101,6 +113,7 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
       ...claims,
       active: true,
       token_type: bound ? 'DPoP' : 'Bearer',
+      ...permissionsTold(claims),
       ...(await usernameOf(issuer, client, user)),
     }
     const text = JSON.stringify(answer)

@@ -11,7 +11,8 @@ import type { Mint, MintedToken } from '#server/tokens/mint.ts'
 import { doerWith } from './acting.ts'
 import type { Grant, GrantContext, Issuance } from './grants/grant.ts'
 
-export type TokenResponse = Readonly<Record<string, unknown>>
+/** JSON: tokens, or what a grant answers instead. */
+export type TokenResponse = unknown
 
 export interface IssueParts {
   readonly mint: Mint
@@ -107,6 +108,10 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
     const detail = issuance.detail ?? grant.name
     const doer = user ? doerWith(user.id, issuance.claims) : { actor: client.id }
     const event = grantEvent(grant.event, context, 'SUCCESS', doer, detail)
+    if (issuance.instead !== undefined) {
+      await write(issuance, event)
+      return issuance.instead
+    }
     const signing = sign(context, scope, issuance)
     // What uses up a code or a refresh token waits for the signatures: a failure must not cost the client its grant. So
     // does what is for a user, who may have no subject. A client alone has its token signed while the event is written.

@@ -59,7 +59,7 @@ const descriptionOf = (grants: readonly Grant[]) =>
       ...Object.assign({}, ...grants.map(({ parameters }) => parameters)),
     },
     required: ['grant_type'],
-    replies: { 200: answerSchema, ...refusals(400, 401) },
+    replies: { 200: answerSchema, ...refusals(400, 401, 403) },
     events: [...new Set(grants.map(({ event }) => event))],
   })
 
@@ -99,7 +99,8 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
     const form = formOf(request)
     const grant = byWireName.get(form.get('grant_type') ?? '')
     const issuer = await (grant?.clientOnly ? knownIssuer : freshIssuer)(issuers, request)
-    const { client } = await authenticateClient(issuer, request, form)
+    const shown = await grant?.clientByToken?.(issuer, request)
+    const client = shown ?? (await authenticateClient(issuer, request, form)).client
     allowOriginOf(client, request, reply)
     // After the client: a page can read an error only once it is known whose page it is.
     form.require('grant_type')

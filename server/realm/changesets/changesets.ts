@@ -15,6 +15,7 @@ import { textErrors } from '#server/storage/values.ts'
 import type { Realms } from '../realms.ts'
 import { refuseUnlessMayWrite } from '../rules/access.ts'
 import { impactsOf } from '../rules/impacts.ts'
+import type { Effect } from '../write/effects.ts'
 import { invalidAt } from '../write/faults.ts'
 import {
   forgetRepliesStatement,
@@ -39,10 +40,19 @@ export interface ChangesetInput {
   readonly idempotencyKey?: string | undefined
 }
 
+/** A changeset that came as part of another request. */
+export interface PreviewInput {
+  readonly realm: string
+  readonly caller: Caller
+  readonly request: unknown
+}
+
 export interface Changesets {
   apply(
     input: ChangesetInput,
   ): Promise<{ readonly reply: ChangesetReply; readonly replayed: boolean }>
+  /** The documents as the changeset would leave them; nothing is written, whatever its head says. */
+  preview(input: PreviewInput): Promise<readonly Effect[]>
   /** Deletes expired idempotent responses. */
   forgetStatement(): Statement
 }
@@ -102,6 +112,16 @@ export const createChangesets = (parts: ChangesetParts): Changesets => {
     return { head: head as ChangesetHead, operations: reader.operations }
   }
 
+  const readValue = ({ caller, request }: PreviewInput): Changeset => {
+    const reader = createOperationReader()
+    const { head, left, errors } = splitHead(request)
+    for (const one of left) if (!reader.read(one)) break
+    refuseUnlessMayWrite(caller, reader.kinds)
+    const all = [...checkHead(head), ...textErrors(head), ...errors, ...reader.errors]
+    if (all.length > 0) throw invalidAt(all)
+    return { head: head as ChangesetHead, operations: reader.operations }
+  }
+
   const stale = async (realm: string, base: number, revision: number, caller: Caller) =>
     new Problem('stale', `the realm is at revision ${revision}, not at ${base}`, {
       extra: { revision, moved: await movedSince(db, realm, base, caller) },
@@ -110,7 +130,7 @@ export const createChangesets = (parts: ChangesetParts): Changesets => {
   /** Goes on where the realm moved only if it may, and none of its own documents did. */
   const baseOf = (
     { head, operations }: Changeset,
-    { realm, caller }: ChangesetInput,
+    { realm, caller }: Pick<ChangesetInput, 'realm' | 'caller'>,
   ): NonNullable<WriteRequest['base']> => ({
     revision: head.baseRevision,
     moved: async (revision) => {
@@ -202,6 +222,23 @@ export const createChangesets = (parts: ChangesetParts): Changesets => {
 
   return {
     forgetStatement: () => forgetRepliesStatement(db, clock.now()),
+
+    preview: async (input) => {
+      const changeset = readValue(input)
+      const { realm, caller } = input
+      const { source, createRealm, takeOver = false } = changeset.head
+      if (createRealm)
+        throw new Problem('conflict', 'the realm does not exist yet: apply the files first')
+      const { effects } = await writer.write({
+        realm,
+        caller,
+        door: { source: 'changeset', origin: 'declared', owner: source, takeOver },
+        dryRun: true,
+        operations: changeset.operations,
+        base: baseOf(changeset, input),
+      })
+      return effects
+    },
 
     apply: async (input) => {
       const body = await spool(input.body, { limit: limits.changesetLimit })

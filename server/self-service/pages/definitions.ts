@@ -12,6 +12,7 @@ import {
   registrationPages,
   type SignOutBox,
 } from '#server/sign-in/pages/definitions/registration.ts'
+import type { SharingRecord } from '../sharing.ts'
 
 export type AccountSection =
   | 'profile'
@@ -20,6 +21,7 @@ export type AccountSection =
   | 'sessions'
   | 'identities'
   | 'applications'
+  | 'sharing'
   | 'data'
 
 export interface AccountSectionPage extends FormPage {
@@ -114,6 +116,12 @@ export interface AccountApplicationsPage extends AccountSectionPage {
   readonly consents: readonly OwnConsent[]
 }
 
+/** Posts `approve` or `remove`, the id of a share; or `resource`, `username` and `scope.<name>` for each ticked scope. */
+export interface AccountSharingPage extends AccountSectionPage, SharingRecord {
+  /** What the form held whose username no other user has. */
+  readonly tried?: { readonly resourceId: string; readonly username: string } | undefined
+}
+
 export interface AccountDataPage extends AccountSectionPage {
   /** Where the document with the user's own data is got from. */
   readonly exportUrl: string
@@ -150,6 +158,7 @@ export const selfServicePages = {
   accountSessions: definePage<AccountSessionsPage>('account-sessions'),
   accountIdentities: definePage<AccountIdentitiesPage>('account-identities'),
   accountApplications: definePage<AccountApplicationsPage>('account-applications'),
+  accountSharing: definePage<AccountSharingPage>('account-sharing'),
   accountData: definePage<AccountDataPage>('account-data'),
   accountDelete: definePage<AccountDeletePage>('account-delete'),
   confirmSignIn: definePage<ConfirmSignInPage>('confirm-sign-in'),

@@ -6,8 +6,10 @@ import type { AccountPath } from '#server/oidc/page-handles.ts'
 import { queryOf } from '#server/oidc/parameters.ts'
 import type { UserPages, UserVisit } from '#server/oidc/signed-in-pages.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { userById } from '#server/users/user-rows.ts'
 import type { Self } from '../self.ts'
+import { offersSharing } from '../sharing.ts'
 import type { AccountSection, AccountSectionPage } from './definitions.ts'
 
 /** THE list of sections, in the order of the menu, and where they are below the account. */
@@ -18,8 +20,13 @@ export const sections: readonly { readonly id: AccountSection; readonly at: Acco
   { id: 'sessions', at: 'sessions' },
   { id: 'identities', at: 'identities' },
   { id: 'applications', at: 'applications' },
+  { id: 'sharing', at: 'sharing' },
   { id: 'data', at: 'data' },
 ]
+
+/** Those that mean something in the realm: few have resources that their owners share. */
+const sectionsIn = async ({ view }: Issuer): Promise<typeof sections> =>
+  (await offersSharing(view)) ? sections : sections.filter(({ id }) => id !== 'sharing')
 
 export const selfOf = ({ request, issuer, ...found }: UserVisit): Self => ({
   ...accountOf(found),
@@ -63,7 +70,10 @@ export const createFrame =
       ...page,
       action: pathIn(issuer.name, path),
       name: [user.first_name, user.last_name].filter(Boolean).join(' ') || undefined,
-      sections: sections.map(({ id, at }) => ({ id, url: pathIn(issuer.name, `/${at}`) })),
+      sections: (await sectionsIn(issuer)).map(({ id, at }) => ({
+        id,
+        url: pathIn(issuer.name, `/${at}`),
+      })),
       signOutUrl,
       notice: noticeOf(visit),
       ...(by !== null && {

@@ -27,6 +27,7 @@ import { type AccountPage, describeEntry, describeShow, describeSubmit } from '.
 import { passwordPage } from './password.ts'
 import { profilePage } from './profile.ts'
 import { sessionsPage } from './sessions.ts'
+import { sharingPage } from './sharing.ts'
 
 const firstSection = 'profile'
 
@@ -53,6 +54,7 @@ export const createAccountPages = (parts: AccountPageParts) => {
     sessionsPage({ pages, frame, own: own.sessions }),
     identitiesPage({ pages, frame, identities: own.identities, linking }),
     ...applicationsPages({ pages, frame, consents: own.consents, revoke: own.revokeConsent }),
+    sharingPage({ pages, frame, sharing: own.sharing }),
     ...dataPages({ pages, frame, browser, factors, data: own.data }),
   ]
 

@@ -12,6 +12,7 @@ import type {
   AuditTotalRow,
   PersonalKeyRow,
 } from './audit-tables.ts'
+import type * as authz from './authz-tables.ts'
 import type * as broker from './broker-tables.ts'
 import type * as directory from './directory-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
@@ -394,4 +395,6 @@ export interface Tables {
   transactions: TransactionRow
   erasure_requests: ErasureRequestRow
   message_limits: MessageLimitRow
+  permission_tickets: authz.PermissionTicketRow
+  resource_shares: authz.ResourceShareRow
 }

@@ -26,15 +26,15 @@ export interface HeldRoles {
 export const noRoles: HeldRoles = { realm: [], clients: new Map(), groups: [] }
 
 /** Names of realm roles, and keys of client roles. */
-interface Named {
+export interface NamedRoles {
   readonly realm: Iterable<string>
   readonly clients: Iterable<string>
 }
 
 /** With all that come with them. */
-const closure = async (
+export const withComposites = async (
   view: RealmView,
-  start: Named,
+  start: NamedRoles,
 ): Promise<Pick<HeldRoles, 'realm' | 'clients'>> => {
   const held = new Set<string>()
   const clients = new Set(start.clients)
@@ -67,7 +67,7 @@ const byClient = (keys: Iterable<string>): Map<string, readonly string[]> => {
 const rolesOfGroups = async (
   view: RealmView,
   groups: readonly StoredDocument[],
-): Promise<Named> => {
+): Promise<NamedRoles> => {
   const realm: string[] = []
   const clients: string[] = []
   const seen = new Set<string>()
@@ -96,6 +96,22 @@ const found = async (
   return documents
 }
 
+/** Roles that are held directly, with those of the groups and of composites. */
+const heldThrough = async (
+  view: RealmView,
+  groups: readonly StoredDocument[],
+  { realm, clients }: NamedRoles,
+): Promise<HeldRoles> => {
+  const ofGroups = await rolesOfGroups(view, groups)
+  return {
+    ...(await withComposites(view, {
+      realm: [...realm, ...ofGroups.realm],
+      clients: [...clients, ...ofGroups.clients],
+    })),
+    groups: groups.map(({ key }) => key).sort(),
+  }
+}
+
 export const rolesOfUser = async (
   { db }: Pick<Storage, 'db'>,
   view: RealmView,
@@ -112,14 +128,19 @@ export const rolesOfUser = async (
     (id) => view.byId(ClientRole.kind, id),
   )
   const groups = await found(idsOf(Group.kind), (id) => view.byId(Group.kind, id))
-  const ofGroups = await rolesOfGroups(view, groups)
-  return {
-    ...(await closure(view, {
-      realm: [...realmRoles.map(({ key }) => key), ...ofGroups.realm],
-      clients: [...clientRoles.map(({ key }) => key), ...ofGroups.clients],
-    })),
-    groups: groups.map(({ key }) => key).sort(),
-  }
+  return heldThrough(view, groups, {
+    realm: realmRoles.map(({ key }) => key),
+    clients: clientRoles.map(({ key }) => key),
+  })
+}
+
+/** What a user would hold with these roles and groups. */
+export const rolesOfNames = async (
+  view: RealmView,
+  { realm, clients, groups: paths }: NamedRoles & { readonly groups: readonly string[] },
+): Promise<HeldRoles> => {
+  const groups = await found(paths, (path) => view.get(Group.kind, path))
+  return heldThrough(view, groups, { realm, clients })
 }
 
 const remembered = rememberPerClient<HeldRoles>()
@@ -130,7 +151,7 @@ export const rolesOfServiceAccount = (view: RealmView, client: TokenClient): Pro
     const { serviceAccountsEnabled, serviceAccountRoles, serviceAccountClientRoles } = client.doc
     if (!serviceAccountsEnabled) return noRoles
     const start = { realm: serviceAccountRoles, clients: serviceAccountClientRoles }
-    return { ...(await closure(view, start)), groups: [] }
+    return { ...(await withComposites(view, start)), groups: [] }
   })
 
 /** The roles in tokens for the client: realm roles and its own, unless it may have all. */

@@ -13,6 +13,9 @@ export const offlineScope = 'offline_access'
 /** Opens the account API to a client, for the user of its token. */
 export const accountScope = 'account'
 
+/** Opens the protection API to a resource server (UMA 2.0 Federated Authorization §1.3). */
+export const protectionScope = 'uma_protection'
+
 const syntax = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 
 export const parseScope = (text: string | undefined): string[] => [
@@ -25,7 +28,12 @@ const sets = new WeakMap<ClientDoc, ReadonlySet<string>>()
 export const allowedScopes = ({ doc }: TokenClient): ReadonlySet<string> => {
   const before = sets.get(doc)
   if (before) return before
-  const allowed = new Set([openidScope, ...doc.scopes, ...doc.defaultScopes])
+  const allowed = new Set([
+    openidScope,
+    ...(doc.authorizationServicesEnabled ? [protectionScope] : []),
+    ...doc.scopes,
+    ...doc.defaultScopes,
+  ])
   sets.set(doc, allowed)
   return allowed
 }

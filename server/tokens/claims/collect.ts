@@ -22,7 +22,7 @@ export interface ActiveMapper {
   readonly config: MapperConfig
 }
 
-/** What the protocol sets: RFC 7519, RFC 9068, RFC 8693, RFC 7800, OIDC Core. */
+/** What the protocol sets: RFC 7519, RFC 9068, RFC 8693, RFC 7800, OIDC Core, and the permissions of an RPT. */
 export const ofTheProtocol: ReadonlySet<string> = new Set([
   'iss',
   'sub',
@@ -51,6 +51,7 @@ export const ofTheProtocol: ReadonlySet<string> = new Set([
   'nhi',
   'wif_iss',
   'wif_sub',
+  'authorization',
 ])
 
 const targets: Readonly<Record<Target, string>> = {

@@ -57,6 +57,8 @@ export interface Issuance {
   readonly detail?: string
   /** More members of the answer, such as `issued_token_type`. */
   readonly answer?: Readonly<Record<string, unknown>>
+  /** Answered instead of tokens: the decision of an RPT request. */
+  readonly instead?: unknown
 }
 
 export interface Grant {
@@ -65,6 +67,11 @@ export interface Grant {
   readonly clientOnly?: true
   /** Recorded with outcome SUCCESS when tokens are issued, and FAILURE when `handle` refuses. */
   readonly event: EventType
+  /** The client of a token that the request shows in its header; nothing where the client has to authenticate. */
+  readonly clientByToken?: (
+    issuer: Issuer,
+    request: FastifyRequest,
+  ) => Promise<TokenClient | undefined>
   /** The parameters it reads, for the API description. */
   readonly parameters: Readonly<Record<string, string>>
   /** Throws an OAuthError where nothing is to be issued. */

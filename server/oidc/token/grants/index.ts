@@ -1,13 +1,16 @@
 /** THE list of grants. */
 
 import type { Recorder } from '#server/audit/audit.ts'
+import type { AuthzArea } from '#server/authz/open.ts'
 import type { Authenticator } from '#server/credentials/authenticator.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { DirectLack } from '#server/sign-in/flow/direct-grant.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
+import type { UsersArea } from '#server/users/open.ts'
 import type { DecoupledRequests } from '../../decoupled/decoupled-requests.ts'
+import { createDenials } from '../../uma/denials.ts'
 import type { Codes } from '../codes.ts'
 import { authorizationCode } from './authorization-code.ts'
 import { ciba } from './ciba.ts'
@@ -18,6 +21,7 @@ import { passwordGrant } from './password.ts'
 import { createProlong } from './prolong.ts'
 import { refreshToken } from './refresh-token.ts'
 import { tokenExchange } from './token-exchange.ts'
+import { umaTicket } from './uma-ticket.ts'
 
 export interface GrantNeeds {
   readonly clock: Clock
@@ -30,13 +34,16 @@ export interface GrantNeeds {
   readonly codes: Codes
   readonly deviceRequests: DecoupledRequests
   readonly cibaRequests: DecoupledRequests
+  readonly authz: AuthzArea
+  readonly users: Pick<UsersArea, 'store'>
 }
 
 export const createGrants = (needs: GrantNeeds): readonly Grant[] => {
   const { clock, recorder, metrics, sessions, authenticator, directLack, codes } = needs
-  const { deviceRequests, cibaRequests } = needs
+  const { deviceRequests, cibaRequests, authz } = needs
   const { grantsStore, verifier } = needs.tokens
   const prolong = createProlong({ clock, grantsStore })
+  const denials = createDenials({ authz, users: needs.users.store, recorder })
   const approved = { clock, grantsStore, verifier, codes, prolong }
   return [
     authorizationCode({ clock, recorder, grantsStore, verifier, codes, prolong }),
@@ -44,6 +51,7 @@ export const createGrants = (needs: GrantNeeds): readonly Grant[] => {
     refreshToken({ clock, grantsStore, verifier, sessions, recorder }),
     passwordGrant({ authenticator, directLack, grantsStore, clock, metrics, prolong }),
     tokenExchange({ verifier, grantsStore, clock }),
+    umaTicket({ authz, denials, verifier, grantsStore, clock }),
     deviceCode(approved, deviceRequests),
     ciba(approved, cibaRequests),
   ]

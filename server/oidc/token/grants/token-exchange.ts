@@ -14,7 +14,7 @@ import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import type { Authentication } from '#server/tokens/mint.ts'
 import { readTokenId } from '#server/tokens/token-ids.ts'
-import type { Verifier } from '#server/tokens/verify.ts'
+import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import { invalidRequest, invalidScope, invalidTarget, unauthorizedClient } from '../../errors.ts'
 import type { Parameters } from '../../parameters.ts'
 import { type Actor, actingChain, mayAct } from '../acting.ts'
@@ -66,9 +66,10 @@ const actorGrantOf = (
 ): string | undefined =>
   isActing ? shown?.grant?.id : readTokenId(String(claims['jti'] ?? '')).actorGrantId
 
-const authenticationOf = (
-  { grant, claims }: ExchangedToken,
-  grantsStore: GrantsStore,
+/** How the user of a token was authenticated, for another token of the same grant. */
+export const authenticationOf = (
+  { grant, claims }: VerifiedToken,
+  grantsStore: Pick<GrantsStore, 'dataOf'>,
 ): Authentication | undefined => {
   if (!grant) return undefined
   const { sid, auth_time, acr, amr } = claims

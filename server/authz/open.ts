@@ -1,0 +1,29 @@
+/** Opens authorization services: resource servers with their policies, and the decisions about their resources. */
+
+import type { Clock } from '#server/platform/clock.ts'
+import type { RealmArea } from '#server/realm/open.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import { createRegistration } from './registration.ts'
+import { createResourceServers } from './resource-servers.ts'
+import { createShares } from './shares.ts'
+import { createFactsOf } from './subjects.ts'
+import { createTickets } from './tickets.ts'
+
+export interface AuthzNeeds {
+  readonly storage: Storage
+  readonly clock: Clock
+  readonly realm: Pick<RealmArea, 'writer'>
+}
+
+export const openAuthz = ({ storage, clock, realm }: AuthzNeeds) => {
+  const shares = createShares({ storage, clock })
+  return {
+    resourceServers: createResourceServers(),
+    factsOf: createFactsOf({ storage, clock, shares }),
+    tickets: createTickets({ storage, clock }),
+    shares,
+    registration: createRegistration({ writer: realm.writer }),
+  }
+}
+
+export type AuthzArea = ReturnType<typeof openAuthz>

@@ -1,0 +1,138 @@
+/**
+ * Resources that their owners share (UMA 2.0 Grant §1.3, "asynchronous" authorization): a request waits until the owner
+ * decides, and a granted one counts in every evaluation until it is revoked.
+ */
+
+import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import { guarded, statement } from '#server/storage/statements.ts'
+import type { ResourceShareRow } from '#server/storage/tables/authz-tables.ts'
+
+/** The guard of a share that is not there, or is not the owner's. */
+export const shareGuard = 'resource-share'
+
+/** A scope of a resource of an owner; null for a resource without scopes. */
+export interface SharedScope {
+  readonly realm: string
+  readonly clientId: string
+  readonly resourceId: string
+  readonly scope: string | null
+  readonly ownerId: string
+  readonly requesterId: string
+}
+
+export interface Shares {
+  /** What was shared with the user by resources of the client. */
+  grantedTo(userId: string, clientId: string): Promise<ResourceShareRow[]>
+  /** Everything that the owner shares or is asked to share, oldest first. */
+  ofOwner(realm: string, ownerId: string): Promise<ResourceShareRow[]>
+  /** Everything that was shared with the user, or that the user asked for, oldest first. */
+  ofRequester(realm: string, requesterId: string): Promise<ResourceShareRow[]>
+  /** Asks the owner; what was asked for or granted before stays as it is. */
+  request(shared: SharedScope): Statement
+  /** Shares without a request, or grants one that waits. */
+  grant(shared: SharedScope): Statement
+  /** Fails the guard `resource-share` unless the owner is asked for it. */
+  approve(ownerId: string, id: string): Statement
+  /** Denies a request or ends a share. Fails the guard `resource-share` unless it is the owner's. */
+  remove(ownerId: string, id: string): Statement
+}
+
+export const createShares = ({
+  storage: { db },
+  clock,
+}: {
+  readonly storage: Pick<Storage, 'db'>
+  readonly clock: Clock
+}): Shares => {
+  const rowOf = (shared: SharedScope, isGranted: boolean): ResourceShareRow => {
+    const now = clock.now()
+    return {
+      id: newId(),
+      realm: shared.realm,
+      client_id: shared.clientId,
+      resource_id: shared.resourceId,
+      scope: shared.scope ?? '',
+      owner_id: shared.ownerId,
+      requester_id: shared.requesterId,
+      granted: isGranted ? 1 : 0,
+      created_at: now,
+      granted_at: isGranted ? now : null,
+    }
+  }
+  const once = ['resource_id', 'requester_id', 'scope'] as const
+  return {
+    grantedTo: (userId, clientId) =>
+      db
+        .selectFrom('resource_shares')
+        .selectAll()
+        .where('requester_id', '=', userId)
+        .where('client_id', '=', clientId)
+        .where('granted', '=', 1)
+        .execute(),
+
+    ofOwner: (realm, ownerId) =>
+      db
+        .selectFrom('resource_shares')
+        .selectAll()
+        .where('owner_id', '=', ownerId)
+        .where('realm', '=', realm)
+        .orderBy('created_at')
+        .orderBy('id')
+        .execute(),
+
+    ofRequester: (realm, requesterId) =>
+      db
+        .selectFrom('resource_shares')
+        .selectAll()
+        .where('requester_id', '=', requesterId)
+        .where('realm', '=', realm)
+        .orderBy('created_at')
+        .orderBy('id')
+        .execute(),
+
+    request: (shared) =>
+      statement(
+        db
+          .insertInto('resource_shares')
+          .values(rowOf(shared, false))
+          // A share of an owner before this one counts no longer: it becomes a request to this one.
+          .onConflict((conflict) =>
+            conflict
+              .columns([...once])
+              .doUpdateSet({ granted: 0, granted_at: null, owner_id: shared.ownerId })
+              .where('resource_shares.owner_id', '!=', shared.ownerId),
+          ),
+      ),
+
+    grant: (shared) =>
+      statement(
+        db
+          .insertInto('resource_shares')
+          .values(rowOf(shared, true))
+          .onConflict((conflict) =>
+            conflict
+              .columns([...once])
+              .doUpdateSet({ granted: 1, granted_at: clock.now(), owner_id: shared.ownerId }),
+          ),
+      ),
+
+    approve: (ownerId, id) =>
+      guarded(
+        db
+          .updateTable('resource_shares')
+          .set({ granted: 1, granted_at: clock.now() })
+          .where('id', '=', id)
+          .where('owner_id', '=', ownerId)
+          .where('granted', '=', 0),
+        shareGuard,
+      ),
+
+    remove: (ownerId, id) =>
+      guarded(
+        db.deleteFrom('resource_shares').where('id', '=', id).where('owner_id', '=', ownerId),
+        shareGuard,
+      ),
+  }
+}

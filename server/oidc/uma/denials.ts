@@ -1,0 +1,142 @@
+/**
+ * What a client is told when an RPT is denied (UMA 2.0 Grant §3.3.6). A ticket is used up by the denial. A new one comes with
+ * `need_info`, where no user is known yet, and with `request_submitted`, where owners are asked to share.
+ */
+
+import { AuthzResource } from '#schemas/kinds/authorization/authz-resource.ts'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Question, Resource, ResourceAnswer } from '#server/authz/evaluation/evaluate.ts'
+import { isNamed } from '#server/authz/evaluation/facts.ts'
+import type { AuthzArea } from '#server/authz/open.ts'
+import type { ResourceServer } from '#server/authz/resource-servers.ts'
+import type { SharedScope } from '#server/authz/shares.ts'
+import type { Ticket } from '#server/authz/tickets.ts'
+import type { Users } from '#server/users/users.ts'
+import { type OAuthError, oauthError } from '../errors.ts'
+import type { GrantContext } from '../token/grants/grant.ts'
+import { flagIn } from './asked-permissions.ts'
+import { idTokenFormat, type RequestingParty } from './requesting-party.ts'
+
+export interface Denied {
+  readonly context: GrantContext
+  readonly party: RequestingParty
+  readonly server: ResourceServer
+  readonly ticket: Ticket | undefined
+  readonly questions: readonly Question[]
+  readonly answers: readonly ResourceAnswer[]
+}
+
+/** The error to throw; what belongs to it is durable then. */
+export type Denials = (denied: Denied) => Promise<OAuthError>
+
+const requestDenied = oauthError('request_denied', 403)
+const needInfo = oauthError('need_info', 403)
+const requestSubmitted = oauthError('request_submitted', 403)
+
+/** Seconds between two questions whether the owner has decided. */
+const interval = 5
+
+/** Scopes that an owner could share, by resource. */
+const deniedScopes = (
+  answers: readonly ResourceAnswer[],
+): readonly { readonly resource: Resource; readonly scope: string | null }[] =>
+  answers.flatMap(({ resource, scopes }) =>
+    resource?.doc.ownerManagedAccess && resource.doc.owner
+      ? scopes.flatMap(({ scope, status }) => (status === 'DENY' ? [{ resource, scope }] : []))
+      : [],
+  )
+
+export const createDenials = ({
+  authz,
+  users,
+  recorder,
+}: {
+  readonly authz: Pick<AuthzArea, 'tickets' | 'shares'>
+  readonly users: Pick<Users, 'find'>
+  readonly recorder: Recorder
+}): Denials => {
+  const { tickets, shares } = authz
+
+  /** The requests to owners that the denial becomes. */
+  const requestsOf = async ({
+    context,
+    party,
+    server,
+    answers,
+  }: Denied): Promise<SharedScope[]> => {
+    const { user } = party
+    const { name: realm } = context.issuer
+    const wanted: SharedScope[] = []
+    if (!user) return wanted
+    for (const { resource, scope } of deniedScopes(answers)) {
+      const named = resource.doc.owner ?? ''
+      const owner = await users.find(realm, named)
+      if (!owner || owner.id === user.id || !isNamed(named, owner)) continue
+      wanted.push({
+        realm,
+        clientId: server.client.id,
+        resourceId: resource.id,
+        scope,
+        ownerId: owner.id,
+        requesterId: user.id,
+      })
+    }
+    return wanted
+  }
+
+  const isWaiting = async ({ party, context, answers }: Denied): Promise<boolean> => {
+    if (!party.user) return false
+    const asked = new Set(deniedScopes(answers).map(({ resource }) => resource.id))
+    if (asked.size === 0) return false
+    const rows = await shares.ofRequester(context.issuer.name, party.user.id)
+    return rows.some(({ granted, resource_id }) => granted === 0 && asked.has(resource_id))
+  }
+
+  const requestEvents = (
+    { context }: Denied,
+    requests: readonly SharedScope[],
+  ): readonly AuditEvent[] =>
+    [...new Set(requests.map(({ resourceId }) => resourceId))].map((resourceId) => ({
+      type: 'PERMISSION_REQUEST',
+      realm: context.issuer.name,
+      actor: requests[0]?.requesterId ?? context.client.id,
+      sourceIp: context.sourceIp,
+      outcome: 'SUCCESS',
+      resourceType: AuthzResource.resourceType,
+      resourceId,
+      detail: `asked through ${context.client.clientId}`,
+    }))
+
+  return async (denied) => {
+    const { context, party, server, ticket } = denied
+    if (!ticket) return requestDenied('not authorized')
+    const requests = flagIn(context.form, 'submit_request', false) ? await requestsOf(denied) : []
+    const isSubmitted = requests.length > 0 || (await isWaiting(denied))
+    const isUnknown = party.user === undefined
+    const next =
+      isSubmitted || isUnknown
+        ? tickets.create({
+            realm: context.issuer.name,
+            clientId: server.client.id,
+            permissions: ticket.permissions,
+            requesterId: context.client.id,
+          })
+        : undefined
+    await recorder.append(
+      [tickets.use(ticket.id), ...(next?.statements ?? []), ...requests.map(shares.request)],
+      requestEvents(denied, requests),
+    )
+    if (isSubmitted)
+      return requestSubmitted('the owner was asked', {
+        members: { ticket: next?.ticket, interval },
+      })
+    if (isUnknown)
+      return needInfo('the requesting party is not known', {
+        members: {
+          ticket: next?.ticket,
+          required_claims: [{ name: 'sub', claim_token_format: [idTokenFormat] }],
+        },
+      })
+    return requestDenied('not authorized')
+  }
+}

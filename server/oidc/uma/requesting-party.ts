@@ -1,0 +1,134 @@
+/**
+ * The requesting party of an RPT request (UMA 2.0 Grant §3.3.1): the user of an access token or id token that the request
+ * shows, else the service account of the client.
+ *
+ * A service that received a user's token must not obtain the user's permissions elsewhere with it. The token was therefore
+ * issued to the client that authenticates, or is meant for the resource server in question.
+ */
+
+import type { FastifyRequest } from 'fastify'
+import type { Clock } from '#server/platform/clock.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { parseScope } from '#server/tokens/access/scopes.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
+import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
+import { invalidGrant, invalidRequest } from '../errors.ts'
+import { presentedToken, refuseToken } from '../token/bearer.ts'
+import type { GrantContext } from '../token/grants/grant.ts'
+
+export const idTokenFormat = 'http://openid.net/specs/openid-connect-core-1_0.html#IDToken'
+export const pushedClaimsFormat = 'urn:ietf:params:oauth:token-type:jwt'
+
+export interface RequestingParty {
+  readonly user: UserRow | undefined
+  /** The token that speaks for the party; none where the client speaks for itself. */
+  readonly token: VerifiedToken | undefined
+  /** The scopes of that token. */
+  readonly scope: readonly string[]
+}
+
+export interface PartyParts {
+  readonly verifier: Pick<Verifier, 'accessToken' | 'idToken' | 'grant'>
+  readonly grantsStore: Pick<GrantsStore, 'dataOf' | 'scopeOf'>
+  readonly clock: Clock
+}
+
+const hasToken = ({ headers: { authorization } }: FastifyRequest): boolean =>
+  /^(bearer|dpop)\b/i.test(authorization ?? '')
+
+/** The client of the access token in the header, where the request authenticates no client. */
+export const clientByToken =
+  ({ verifier }: Pick<PartyParts, 'verifier'>) =>
+  async (issuer: Issuer, request: FastifyRequest): Promise<TokenClient | undefined> => {
+    if (!hasToken(request)) return undefined
+    const verified = await verifier.accessToken(issuer, presentedToken(issuer, request).token)
+    if (!verified) throw refuseToken(issuer, 'it is forged, expired or revoked')
+    return verified.client
+  }
+
+/** Claims that a client pushes are checked for their form; no policy type reads them, so that they widen nothing. */
+const checkPushedClaims = (claimToken: string): void => {
+  try {
+    const claims: unknown = JSON.parse(Buffer.from(claimToken, 'base64url').toString())
+    if (typeof claims === 'object' && claims !== null && !Array.isArray(claims)) return
+  } catch {
+    // Told below, like any other value that is no object.
+  }
+  throw invalidRequest('claim_token must be a JSON object in base64url')
+}
+
+export const createReadParty = ({ verifier, grantsStore, clock }: PartyParts) => {
+  const idToken = async (
+    { issuer, client }: GrantContext,
+    value: string,
+  ): Promise<RequestingParty> => {
+    const read = await verifier.idToken(issuer, value)
+    const live =
+      read?.aud === client.clientId && read.exp * 1000 > clock.now()
+        ? await verifier.grant(issuer, read.grantId)
+        : undefined
+    if (!read || !live?.user || live.grant.client_id !== client.id)
+      throw invalidGrant('the claim_token is not good', {
+        detail: 'it is no id token of this client',
+      })
+    const claims = { ...grantsStore.dataOf(live.grant).claims, ...read.claims }
+    return {
+      user: live.user,
+      token: { ...live, claims, client },
+      scope: grantsStore.scopeOf(live.grant),
+    }
+  }
+
+  const accessToken = async (
+    { issuer, jkt }: GrantContext,
+    value: string,
+  ): Promise<RequestingParty> => {
+    const token = await verifier.accessToken(issuer, value)
+    if (!token) throw invalidGrant('the access token is not good', { detail: 'it is not alive' })
+    const bound = (token.claims['cnf'] as { jkt?: unknown } | undefined)?.jkt
+    if (bound !== undefined && bound !== jkt)
+      throw invalidGrant('the access token is not good', { detail: 'it is bound to another key' })
+    return { user: token.user, token, scope: parseScope(String(token.claims['scope'] ?? '')) }
+  }
+
+  /** The id token among the parameters; pushed claims are none. */
+  const idTokenIn = ({ form }: GrantContext): string | undefined => {
+    const claimToken = form.get('claim_token')
+    if (claimToken === undefined) return undefined
+    const format = form.get('claim_token_format')
+    if (format === idTokenFormat) return claimToken
+    if (format !== pushedClaimsFormat)
+      throw invalidRequest(`claim_token_format must be ${idTokenFormat} or ${pushedClaimsFormat}`)
+    checkPushedClaims(claimToken)
+    return undefined
+  }
+
+  return async (context: GrantContext): Promise<RequestingParty> => {
+    const { issuer, request, form } = context
+    const inHeader = hasToken(request) ? presentedToken(issuer, request).token : undefined
+    const shown = [inHeader, form.get('subject_token')].filter((one) => one !== undefined)
+    const identity = idTokenIn(context)
+    const [token] = shown
+    if (shown.length + (identity === undefined ? 0 : 1) > 1)
+      throw invalidRequest('the requesting party is named in more than one way')
+    if (identity !== undefined) return idToken(context, identity)
+    if (token !== undefined) return accessToken(context, token)
+    return { user: undefined, token: undefined, scope: [] }
+  }
+}
+
+/** Whether the party may be asked about at this resource server by this request. */
+export const isAllowedAt = (
+  { client, request }: GrantContext,
+  { token }: RequestingParty,
+  resourceServer: TokenClient,
+): boolean => {
+  if (!token) return true
+  const isForServer =
+    token.client.id === resourceServer.id ||
+    [token.claims['aud']].flat().includes(resourceServer.clientId)
+  const isOfClient = token.client.id === client.id && !client.doc.publicClient && !hasToken(request)
+  return isForServer || isOfClient
+}

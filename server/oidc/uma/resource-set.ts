@@ -1,0 +1,255 @@
+/** Resource registration (UMA 2.0 Federated Authorization §3.2): a resource server keeps its resources here. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { Resource } from '#server/authz/evaluation/evaluate.ts'
+import type { AuthzArea } from '#server/authz/open.ts'
+import type { ResourceServer } from '#server/authz/resource-servers.ts'
+import { resourceAt } from '#server/authz/resource-uris.ts'
+import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
+import type { Users } from '#server/users/users.ts'
+import { describe, refusals } from '../description.ts'
+import { type Endpoint, urlOf } from '../endpoint.ts'
+import { invalidRequest, oauthError } from '../errors.ts'
+import { freshIssuer } from '../issuer.ts'
+import { type Parameters, queryOf } from '../parameters.ts'
+import { jsonReader, takeJson } from './json-body.ts'
+import {
+  type ProtectionCaller,
+  type ProtectionParts,
+  protectionCaller,
+  refuseUnlessManaging,
+} from './protection-token.ts'
+import {
+  describedResource,
+  fieldsIn,
+  ownerIn,
+  type ResourceDescription,
+  resourceSchema,
+} from './resource-description.ts'
+
+export interface ResourceSetParts extends ProtectionParts {
+  readonly issuers: Issuers
+  readonly authz: Pick<AuthzArea, 'resourceServers' | 'registration'>
+  readonly users: Pick<Users, 'find'>
+}
+
+const path = '/authz/protection/resource_set'
+
+interface ResourceRoute {
+  Params: { realm: string; id: string }
+}
+
+interface Place extends ProtectionCaller {
+  readonly issuer: Issuer
+  readonly server: ResourceServer
+  readonly sourceIp: string
+}
+
+const notFound = oauthError('invalid_request', 404)
+const forbidden = oauthError('access_denied', 403)
+
+const shown = {
+  description: 'The resource.',
+  type: 'object',
+  properties: { _id: { type: 'string' } },
+  required: ['_id'],
+  additionalProperties: true,
+} as const
+
+const listed = {
+  description: 'Ids, or with deep=true resources.',
+  type: 'array',
+  items: {},
+} as const
+
+const readBody = jsonReader<ResourceDescription>(resourceSchema)
+const mostListed = 1000
+const usualListed = 100
+
+const numberIn = (query: Parameters, name: string, fallback: number): number => {
+  const text = query.get(name)
+  if (text === undefined) return fallback
+  if (!/^\d{1,9}$/.test(text)) throw invalidRequest(`${name} must be a number`)
+  return Number(text)
+}
+
+/** Filters by what a query may name. */
+const selected = (resources: readonly Resource[], query: Parameters): readonly Resource[] => {
+  const [name, type, scope, uri, owner] = ['name', 'type', 'scope', 'uri', 'owner'].map((one) =>
+    query.get(one),
+  )
+  if (uri !== undefined && query.get('matchingUri') === 'true') {
+    const found = resourceAt(resources, uri)
+    return found ? [found] : []
+  }
+  const isExact = query.get('exactName') === 'true'
+  return resources.filter(
+    ({ doc }) =>
+      (name === undefined || (isExact ? doc.name === name : doc.name.includes(name))) &&
+      (type === undefined || doc.type === type) &&
+      (scope === undefined || doc.scopes.includes(scope)) &&
+      (uri === undefined || doc.uris.includes(uri)) &&
+      (owner === undefined || doc.owner === owner),
+  )
+}
+
+export const resourceSet = (parts: ResourceSetParts): Endpoint => {
+  const { issuers, authz, users } = parts
+  const { resourceServers, registration } = authz
+
+  const placeOf = async (
+    request: FastifyRequest<ResourceRoute>,
+    reply: FastifyReply,
+  ): Promise<Place> => {
+    const issuer = await freshIssuer(issuers, request)
+    const caller = await protectionCaller(parts, issuer, request, reply)
+    refuseUnlessManaging(caller)
+    const server = await resourceServers(issuer.view, caller.client)
+    return { ...caller, issuer, server, sourceIp: request.ip }
+  }
+
+  /** A user sees and changes no resource of others. */
+  const ownedIn = ({ server, user }: Place): readonly Resource[] =>
+    user ? server.resources.filter(({ doc }) => doc.owner === user.id) : server.resources
+
+  const resourceIn = (place: Place, { params }: FastifyRequest<ResourceRoute>): Resource => {
+    const resource = ownedIn(place).find(({ id }) => id === params.id)
+    if (!resource) throw notFound('there is no such resource')
+    return resource
+  }
+
+  /** The id: a username may be taken by another person later. */
+  const ownerOf = async (
+    { issuer, user, client }: Place,
+    body: ResourceDescription,
+  ): Promise<string | undefined> => {
+    const named = ownerIn(body)
+    if (user) {
+      if (named !== undefined && named !== user.id && named !== user.username)
+        throw forbidden('the token is for resources of its user alone')
+      return user.id
+    }
+    if (named === undefined || named === client.clientId || named === client.id) return undefined
+    const owner = await users.find(issuer.name, named)
+    if (!owner) throw invalidRequest('owner is not a user of this realm')
+    return owner.id
+  }
+
+  const registrationPlace = ({ issuer, client, sourceIp }: Place) => ({
+    view: issuer.view,
+    client,
+    sourceIp,
+  })
+
+  const list = async (request: FastifyRequest<ResourceRoute>, reply: FastifyReply) => {
+    const place = await placeOf(request, reply)
+    const query = queryOf(request)
+    const first = numberIn(query, 'first', 0)
+    const max = Math.min(numberIn(query, 'max', usualListed), mostListed)
+    const found = selected(ownedIn(place), query).slice(first, first + max)
+    const isDeep = query.get('deep') === 'true'
+    return reply.send(
+      found.map((one) => (isDeep ? describedResource(one, place.client.clientId) : one.id)),
+    )
+  }
+
+  const read = async (request: FastifyRequest<ResourceRoute>, reply: FastifyReply) => {
+    const place = await placeOf(request, reply)
+    return reply.send(describedResource(resourceIn(place, request), place.client.clientId))
+  }
+
+  const create = async (request: FastifyRequest<ResourceRoute>, reply: FastifyReply) => {
+    const place = await placeOf(request, reply)
+    const body = readBody(request)
+    const fields = fieldsIn(body, await ownerOf(place, body))
+    const id = await registration.create(registrationPlace(place), fields)
+    const made = describedResource({ id, doc: fields }, place.client.clientId)
+    return reply.code(201).header('location', `${place.issuer.url}${path}/${id}`).send(made)
+  }
+
+  const replace = async (request: FastifyRequest<ResourceRoute>, reply: FastifyReply) => {
+    const place = await placeOf(request, reply)
+    const { id } = resourceIn(place, request)
+    const body = readBody(request)
+    const fields = fieldsIn(body, await ownerOf(place, body))
+    await registration.replace(registrationPlace(place), id, fields)
+    return reply.send(describedResource({ id, doc: fields }, place.client.clientId))
+  }
+
+  const remove = async (request: FastifyRequest<ResourceRoute>, reply: FastifyReply) => {
+    const place = await placeOf(request, reply)
+    const { id } = resourceIn(place, request)
+    await registration.remove(registrationPlace(place), id)
+    return reply.code(204).send()
+  }
+
+  const one = urlOf(`${path}/:id`)
+  const refused = refusals(400, 401, 403, 409)
+  const callers = ['token'] as const
+
+  const routes = (app: FastifyInstance): void => {
+    takeJson(app)
+    app.get<ResourceRoute>(
+      urlOf(path),
+      describe({
+        operationId: 'list-uma-resources',
+        summary: 'Resources of the resource server',
+        replies: { 200: listed, ...refused },
+        callers,
+      }),
+      list,
+    )
+    app.get<ResourceRoute>(
+      one,
+      describe({
+        operationId: 'read-uma-resource',
+        summary: 'A resource of the resource server',
+        replies: { 200: shown, ...refused },
+        callers,
+      }),
+      read,
+    )
+    app.post<ResourceRoute>(
+      urlOf(path),
+      describe({
+        operationId: 'create-uma-resource',
+        summary: 'Registers a resource (UMA 2.0)',
+        json: resourceSchema,
+        replies: { 201: shown, ...refused },
+        callers,
+        events: ['ADMIN_CREATE'],
+      }),
+      create,
+    )
+    app.put<ResourceRoute>(
+      one,
+      describe({
+        operationId: 'replace-uma-resource',
+        summary: 'Replaces a resource',
+        json: resourceSchema,
+        replies: { 200: shown, ...refused },
+        callers,
+        events: ['ADMIN_UPDATE'],
+      }),
+      replace,
+    )
+    app.delete<ResourceRoute>(
+      one,
+      describe({
+        operationId: 'delete-uma-resource',
+        summary: 'Removes a resource',
+        replies: { 204: { description: 'It is gone.', type: 'null' }, ...refused },
+        callers,
+        events: ['ADMIN_DELETE'],
+      }),
+      remove,
+    )
+  }
+
+  return {
+    path,
+    routes: (app) => {
+      app.register(async (scope) => routes(scope))
+    },
+  }
+}

@@ -1,0 +1,156 @@
+/** `POST /clients/{id}/authz/evaluate`: the decision with its reasons, for any user, client, role and moment. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { anyBackend } from '../support/backends.ts'
+import { type AuthzSite, openAuthzSite } from './site.ts'
+
+describe.each(anyBackend)('an evaluation ($name)', (backend) => {
+  let site: AuthzSite
+
+  beforeAll(async () => {
+    site = await openAuthzSite(backend)
+    const { api } = site
+    const add = (what: string, body: object) =>
+      site.admin('POST', `/clients/${api.id}/authz/${what}`, body)
+    for (const name of ['read', 'write']) await add('scopes', { name })
+    await add('resources', { name: 'order', uris: ['/orders/*'], scopes: ['read', 'write'] })
+    await add('resources', { name: 'secret', scopes: [] })
+    await add('policies', { name: 'readers', type: 'role', roles: ['reader'] })
+    await add('policies', { name: 'staff', type: 'group', groups: ['/Staff'] })
+    await add('policies', { name: 'spring', type: 'time', notOnOrAfter: '2026-06-01T00:00:00Z' })
+    await add('policies', {
+      name: 'both',
+      type: 'aggregate',
+      policies: ['readers', 'spring'],
+    })
+    await add('permissions', {
+      name: 'reading',
+      type: 'scope',
+      scopes: ['read'],
+      policies: ['both'],
+    })
+    await add('permissions', {
+      name: 'writing',
+      type: 'scope',
+      scopes: ['write'],
+      resources: ['order'],
+      policies: ['staff'],
+    })
+  })
+  afterAll(() => site.close())
+
+  const evaluate = async (body: object) =>
+    (await site.admin('POST', `/clients/${site.api.id}/authz/evaluate`, body)).body
+
+  it('names every policy with its answer and its reason', async () => {
+    const answer = await evaluate({
+      userId: 'alice',
+      resources: [{ name: 'order' }],
+      context: { time: '2026-05-01T00:00:00Z' },
+    })
+    expect(answer).toMatchObject({
+      status: 'PERMIT',
+      results: [
+        {
+          resource: { name: 'order' },
+          status: 'PERMIT',
+          allowedScopes: ['read'],
+          scopes: [
+            {
+              name: 'read',
+              status: 'PERMIT',
+              why: '1 of 1 permissions permit, UNANIMOUS',
+              permissions: [
+                {
+                  name: 'reading',
+                  status: 'PERMIT',
+                  policies: [
+                    {
+                      name: 'both',
+                      type: 'aggregate',
+                      status: 'PERMIT',
+                      why: '2 of 2 policies permit, UNANIMOUS',
+                      policies: [
+                        { name: 'readers', status: 'PERMIT', why: 'has the role reader' },
+                        { name: 'spring', status: 'PERMIT' },
+                      ],
+                    },
+                  ],
+                },
+              ],
+            },
+            {
+              name: 'write',
+              status: 'DENY',
+              permissions: [{ policies: [{ why: 'is in no group of /Staff' }] }],
+            },
+          ],
+        },
+      ],
+    })
+  })
+
+  it('asks about another moment, about roles on trial, and about scopes alone', async () => {
+    const late = await evaluate({
+      userId: site.alice.id,
+      resources: ['order'],
+      context: { time: '2026-07-01T00:00:00Z' },
+    })
+    expect(late.status).toBe('DENY')
+    const trial = await evaluate({
+      roleIds: ['reader'],
+      resources: [{ name: 'order', scopes: [{ name: 'read' }] }],
+      context: { time: '2026-05-01T00:00:00Z', attributes: { any: 'thing' } },
+    })
+    expect(trial.status).toBe('PERMIT')
+    const scopes = await evaluate({ resources: [{ scopes: ['write'] }] })
+    expect(scopes.results[0]).toMatchObject({ resource: { name: null }, status: 'DENY' })
+  })
+
+  it('denies what no permission is about while it is enforcing, and permits it while permissive', async () => {
+    const settings = `/clients/${site.api.id}/authz/settings`
+    const ask = async () => (await evaluate({ userId: 'bob', resources: ['secret'] })).results[0]
+    expect(await ask()).toMatchObject({ status: 'DENY' })
+    await site.admin('PUT', settings, { policyEnforcementMode: 'PERMISSIVE' })
+    expect(await ask()).toMatchObject({ status: 'PERMIT' })
+    await site.admin('PUT', settings, { policyEnforcementMode: 'DISABLED' })
+    expect((await evaluate({ userId: 'bob' })).results).toMatchObject([
+      { allowedScopes: ['read', 'write'] },
+      { status: 'PERMIT' },
+    ])
+    await site.admin('PUT', settings, { policyEnforcementMode: 'ENFORCING' })
+  })
+
+  it('names the field that is wrong', async () => {
+    const { send } = await site.server.signedIn('master', 'admin')
+    const path = `/admin/realms/acme/clients/${site.api.id}/authz/evaluate`
+    const fields = async (body: object) => {
+      const answer = await send('POST', path, body)
+      return [answer.status, answer.body.errors?.map(({ field }: { field: string }) => field)]
+    }
+    expect(await fields({ userId: 'nobody' })).toEqual([400, ['/userId']])
+    expect(await fields({ roleIds: ['reader', 'none'] })).toEqual([400, ['/roleIds/1']])
+    expect(await fields({ resources: ['none'] })).toEqual([400, ['/resources/0']])
+    expect(await fields({ resources: [{ name: 'order', scopes: ['x'] }] })).toEqual([
+      400,
+      ['/resources/0/scopes'],
+    ])
+    expect((await fields({ rights: [] }))[0]).toBe(400)
+  })
+
+  it('tells of users to administrators who may see users alone', async () => {
+    const path = `/admin/realms/acme/clients/${site.api.id}/authz/evaluate`
+    const blind = await site.server.userWith('acme', ['manage-authorization'])
+    expect((await blind.send('POST', path, { userId: 'alice' })).status).toBe(403)
+    expect((await blind.send('POST', path, { roleIds: ['reader'] })).status).toBe(200)
+    const seeing = await site.server.userWith('acme', ['manage-authorization', 'view-users'])
+    expect((await seeing.send('POST', path, { userId: 'alice' })).status).toBe(200)
+  })
+
+  it('keeps what a permission is about from being deleted below it', async () => {
+    const { send } = await site.server.signedIn('master', 'admin')
+    const path = `/admin/realms/acme/clients/${site.api.id}/authz`
+    for (const one of ['resources/order', 'scopes/read', 'policies/staff'])
+      expect((await send('DELETE', `${path}/${one}`)).status).toBe(409)
+  })
+})
