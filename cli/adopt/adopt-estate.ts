@@ -40,7 +40,9 @@ const actualRealm = async (
   ]
   const sections = [...new Set(kinds.map(sectionOf))]
   try {
-    return actualOf(await api.exportRealm(loaded.realm, { builtIns: true, sections }), sections)
+    // A client that registered itself is adopted by its name alone.
+    const query = { builtIns: true, sections, ...(names.length > 0 ? { runtime: true } : {}) }
+    return actualOf(await api.exportRealm(loaded.realm, query), sections)
   } catch (error) {
     if (!isProblem(error, 404)) throw error
     throw new CommandError(exitCodes.error, `no such realm ${loaded.realm} at ${api.server}`, {

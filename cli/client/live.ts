@@ -10,6 +10,7 @@ import type {
   AuthzEvaluation,
   AuthzQuestion,
   ClientSecretRecord,
+  InitialTokenRecord,
   KeyRecord,
   SamlStatus,
   SessionRecord,
@@ -205,6 +206,14 @@ const clientCalls = (call: Call) => ({
   ): Promise<ClientSecretRecord> {
     const json = { graceSeconds }
     return (await call<ClientSecretRecord>('POST', secretPath(realm, client), { json })).body
+  },
+  /** With which clients register themselves (RFC 7591 §3); `expiration` in seconds. */
+  async initialToken(
+    realm: string,
+    json: { readonly count: number; readonly expiration: number },
+  ): Promise<InitialTokenRecord> {
+    const tokens = path`/admin/realms/${realm}/provisioning/initial-access-tokens`
+    return (await call<InitialTokenRecord>('POST', tokens, { json })).body
   },
 })
 

@@ -5,6 +5,7 @@
 
 import { type AddCommand, noun } from '../invocation/command.ts'
 import { evaluateAuthz } from './authz/evaluate.ts'
+import { initialToken } from './clients/initial-token.ts'
 import { clientSecret } from './clients/secret.ts'
 import { syncDirectory } from './directories/sync.ts'
 import { adopt } from './estate/adopt.ts'
@@ -82,7 +83,10 @@ export const commandGroups: readonly CommandGroup[] = [
     commands: [
       get,
       deleteDocument,
-      noun('clients', 'manage the secrets of clients', [clientSecret]),
+      noun('clients', 'manage the secrets of clients, and their registration', [
+        clientSecret,
+        initialToken,
+      ]),
       noun('authz', 'try the policies of authorization services', [evaluateAuthz]),
       noun('users', 'manage users: passwords, locks, bulk import (`iamctl get users` lists them)', [
         setPassword,

@@ -12,6 +12,8 @@ export interface ExportQuery {
   readonly builtIns?: boolean
   readonly history?: boolean
   readonly ids?: boolean
+  /** Also documents that are made while the realm runs. */
+  readonly runtime?: boolean
   readonly users?: 'managed' | 'all'
   readonly sections?: readonly string[]
   readonly revision?: number

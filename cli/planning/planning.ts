@@ -10,7 +10,7 @@ import { dryRunOf, type SecretOf } from './changeset.ts'
 import type { Engine } from './engine.ts'
 import { comparison, sectionsOf, type Wanted } from './estate/wanted.ts'
 import { isDestructive } from './guards.ts'
-import { namesOf } from './names.ts'
+import { namesOf, placeKey } from './names.ts'
 import { clingingSections } from './order/deletions.ts'
 import {
   emptySummary,
@@ -106,6 +106,23 @@ const lacking = ({ withoutCredentials = [] }: CompareReply): PlanWarning[] =>
 const withWarnings = (plan: RealmPlan, more: readonly PlanWarning[]): RealmPlan =>
   more.length === 0 ? plan : { ...plan, warnings: [...plan.warnings, ...more] }
 
+/** How many of them a plan names, as of those that nobody owns. */
+const mostRegistered = 200
+
+/** Clients that registered themselves and that the files do not name: nothing of a plan touches them. */
+const withRegistered = (plan: RealmPlan, { loaded }: Wanted, reply: CompareReply): RealmPlan => {
+  const { registered = [], registeredCount = 0 } = reply
+  if (registeredCount === 0 || loaded.elsewhere.length > 0) return plan
+  const named = new Set(plan.changes.map(({ kind, key }) => placeKey(kind, key)))
+  const others = registered.filter(({ kind, key }) => !named.has(placeKey(kind, key)))
+  const more = others.map((place) => ({ ...place, owner: null }))
+  return {
+    ...plan,
+    unmanaged: [...plan.unmanaged, ...more].slice(0, mostRegistered),
+    unmanagedCount: plan.unmanagedCount + registeredCount - (registered.length - others.length),
+  }
+}
+
 const drafted = async (
   engine: Engine,
   wanted: Wanted,
@@ -119,7 +136,11 @@ const drafted = async (
   )
   // What there is of secrets that are not known, the realm itself tells.
   if (reply !== null && comparable(wanted.secrets).length === 0 && nothingDiffers(reply, options))
-    return withWarnings(unchanged(wanted.loaded, reply, options), lacking(reply))
+    return withRegistered(
+      withWarnings(unchanged(wanted.loaded, reply, options), lacking(reply)),
+      wanted,
+      reply,
+    )
   const tools = wanting(wanted, options)
   if (reply === null)
     // A realm is born without secrets: the built-in documents that its files name have none of theirs yet.
@@ -139,7 +160,7 @@ const drafted = async (
     differingSecrets,
     orphaned: left,
   })
-  return withWarnings(plan, lacking(reply))
+  return withRegistered(withWarnings(plan, lacking(reply)), wanted, reply)
 }
 
 /** Documents that no file names are written along: their references follow, or their stored secrets are hashed. */

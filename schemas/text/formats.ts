@@ -100,6 +100,10 @@ const isSamlEndpoint = (value: string): boolean => {
   return !/[#\\]/.test(value) && url.username === '' && url.password === ''
 }
 
+const isHost = (value: string): boolean =>
+  /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?$/i.test(value) ||
+  /^\[?[0-9a-f]*(?::[0-9a-f.]*){2,}\]?$/i.test(value)
+
 export const formats: Readonly<Record<string, Format>> = {
   name: {
     test: isName,
@@ -181,10 +185,12 @@ export const formats: Readonly<Record<string, Format>> = {
     message: 'must be one line, without control characters',
   },
   host: {
-    test: (value) =>
-      /^[a-z0-9_](?:[a-z0-9_.-]*[a-z0-9_.])?$/i.test(value) ||
-      /^\[?[0-9a-f]*(?::[0-9a-f.]*){2,}\]?$/i.test(value),
+    test: isHost,
     message: 'must be a host name or an address, without port or path',
+  },
+  'host-pattern': {
+    test: (value) => isHost(value.startsWith('*.') ? value.slice(2) : value),
+    message: 'must be a host name such as shop.example, or *.shop.example for all below it',
   },
   'mail-domain': {
     test: (value) =>

@@ -86,6 +86,16 @@ export interface KeyRecord {
   readonly rotatedAt: number | null
 }
 
+/** An initial access token, which is answered once. */
+export interface InitialTokenRecord {
+  readonly id: string
+  readonly token: string
+  /** Seconds; 0 means unlimited. */
+  readonly expiration: number
+  readonly count: number | null
+  readonly remainingCount: number | null
+}
+
 /** The secret of a client; the value is null where the realm keeps its hash. */
 export interface ClientSecretRecord {
   readonly type: 'secret'

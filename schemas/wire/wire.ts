@@ -109,6 +109,9 @@ export interface CompareReply {
   readonly orphanedCount: number
   /** Users of the source that a rollback gave back, and that have no credentials since; absent where there are none. */
   readonly withoutCredentials?: readonly Place[]
+  /** Clients that registered themselves, in the sections that were given; absent where there are none. */
+  readonly registered?: readonly Place[]
+  readonly registeredCount?: number
 }
 
 const operation = Type.Object(

@@ -16,6 +16,8 @@ import type { BeginSamlLogout } from '#server/sessions/front-channel.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import type { FindClient, TokenClient } from '#server/tokens/client.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import type { UsersArea } from '#server/users/open.ts'
 import { authorize } from './authorize/authorize.ts'
@@ -38,7 +40,7 @@ import { deviceAuthorization } from './decoupled/device-authorization.ts'
 import { createDeviceRequests } from './decoupled/device-requests.ts'
 import { discovery } from './discovery/discovery.ts'
 import { jwks } from './discovery/jwks.ts'
-import type { Lists } from './discovery/metadata.ts'
+import type { Lists, Metadata } from './discovery/metadata.ts'
 import { protectedResource } from './discovery/protected-resource.ts'
 import type { Endpoint } from './endpoint.ts'
 import { logout } from './logout/logout.ts'
@@ -77,6 +79,12 @@ export interface EndpointNeeds {
   /** The service providers of a session, which are notified in the browser too. */
   readonly beginSamlLogout: BeginSamlLogout
   readonly broker: Pick<BrokerArea, 'leaveUpstream' | 'tripCookie' | 'providers' | 'refresh'>
+  /** Clients that are not configured, and what the metadata says of them. */
+  readonly provisioning: {
+    readonly metadataOf: (issuer: Issuer) => Promise<Metadata>
+    readonly findClient: FindClient
+    readonly clientUsed: (client: TokenClient) => Promise<void>
+  }
 }
 
 /** Made once for all endpoints, and for the areas above. */
@@ -129,18 +137,32 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
     grantsStore,
     clientKeys,
   })
-  const authenticateClient = createAuthenticateClient(clientAuthMethods, recorder)
+  const { metadataOf: furtherMetadata, findClient, clientUsed } = needs.provisioning
+  const authenticateClient = createAuthenticateClient({
+    methods: clientAuthMethods,
+    recorder,
+    findClient,
+    clientUsed,
+  })
   const rules = createAuthorizeRules({
     storage,
     clock,
     grantsStore,
     verifier,
     clientKeys,
+    findClient,
     responseModes,
     mapError,
   })
   const { locales } = pages
-  const lists = (): Lists => ({ endpoints, grants, clientAuthMethods, responseModes, locales })
+  const lists = (): Lists => ({
+    endpoints,
+    grants,
+    clientAuthMethods,
+    responseModes,
+    locales,
+    furtherMetadata,
+  })
   const endpoints: readonly Endpoint[] = [
     discovery({ issuers }, lists),
     jwks({ issuers, realmKeys, signingKeys, clock }),

@@ -35,7 +35,7 @@ export const openOidc = (needs: OidcNeeds) => {
   const dpop = createDpop({ storage, grantsStore, clock, dpopKey })
   const preflights = createPreflights(issuers)
   const userPages = createUserPages({ issuers, sessions, browser, pages, mapError })
-  const trip = signIn.roundTrip(authorizeProtocol)
+  const trip = signIn.roundTrip(authorizeProtocol(needs.provisioning.findClient))
   const cibaRequests = createCibaRequests({ storage, clock, grantsStore, vault })
   const cibaDecisions = createCibaDecisions({ recorder, jobs }, cibaRequests)
   const endpoints = createEndpoints(needs, {

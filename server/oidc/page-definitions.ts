@@ -8,6 +8,10 @@ import type { Pages, PagesOf } from '#server/http/pages/pages.ts'
 export interface ShownApplication {
   /** The host that the answer goes to; none for an app on the user's device. */
   readonly host?: string | undefined
+  /** The host of its client metadata document, which names it. */
+  readonly documentHost?: string | undefined
+  /** Whether any program on the user's device could be it. */
+  readonly unproven?: boolean | undefined
   /** An https or data: URL. */
   readonly logo?: string | undefined
   readonly policyUrl?: string | undefined

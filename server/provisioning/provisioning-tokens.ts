@@ -2,7 +2,7 @@
 
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, insertRows } from '#server/storage/statements.ts'
-import type { ProvisioningTokenRow } from '#server/storage/tables/tables.ts'
+import type { ProvisioningTokenRow } from '#server/storage/tables/provisioning-tables.ts'
 
 type Db = Pick<Storage, 'db'>
 type Purpose = ProvisioningTokenRow['purpose']
@@ -23,6 +23,39 @@ export const listProvisioningTokens = (
     .where('purpose', '=', purpose)
     .orderBy('created_at', 'desc')
     .execute()
+
+/** The token with this digest, while it is good. */
+export const findProvisioningToken = (
+  { db }: Db,
+  { realm, purpose, hash }: Pick<ProvisioningTokenRow, 'realm' | 'purpose' | 'hash'>,
+  now: number,
+): Promise<ProvisioningTokenRow | undefined> =>
+  db
+    .selectFrom('provisioning_tokens')
+    .selectAll()
+    .where('hash', '=', hash)
+    .where('realm', '=', realm)
+    .where('purpose', '=', purpose)
+    .where((eb) => eb.or([eb('expires_at', 'is', null), eb('expires_at', '>', now)]))
+    .where((eb) => eb.or([eb('remaining', 'is', null), eb('remaining', '>', 0)]))
+    .executeTakeFirst()
+
+/** Its failure is the answer (server/realm/write/write.ts). */
+export const usedUpGuard = 'final:initial-access-token'
+
+/** One use less; fails its guard where none is left, or the token was revoked meanwhile. */
+export const spendProvisioningToken = (
+  { db }: Db,
+  { id }: Pick<ProvisioningTokenRow, 'id'>,
+): Statement =>
+  guarded(
+    db
+      .updateTable('provisioning_tokens')
+      .set((eb) => ({ remaining: eb('remaining', '-', 1) }))
+      .where('id', '=', id)
+      .where((eb) => eb.or([eb('remaining', 'is', null), eb('remaining', '>', 0)])),
+    usedUpGuard,
+  )
 
 /** Fails the guard `token` where the realm has no such token. */
 export const deleteProvisioningToken = (

@@ -7,8 +7,8 @@ import { firstOf } from '#server/sign-in/pages/pending.ts'
 import type { Areas } from './open.ts'
 
 export const createApp = (areas: Areas): FastifyInstance => {
-  const { given, metrics, audit, realm, http, broker, signIn, oidc, saml, selfService, admin } =
-    areas
+  const { given, metrics, audit, realm, http, broker, signIn, oidc, saml } = areas
+  const { provisioning, selfService, admin } = areas
   const { config, logger, clock } = given
   const app = createHttp({ config, logger, clock, mapError: http.mapError })
   app.addHook(
@@ -29,6 +29,7 @@ export const createApp = (areas: Areas): FastifyInstance => {
   app.register(broker.routes)
   app.register(oidc.routes)
   app.register(saml.routes(oidc.framesOf))
+  app.register(provisioning.routes)
   app.register(selfService.routes)
   app.register(admin.routes)
   return app

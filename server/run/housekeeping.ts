@@ -38,6 +38,7 @@ export const tidy = async (areas: Areas): Promise<void> => {
     ])
     const view = await copy.fresh(name)
     if (view) await keys.policies.follow(view)
+    if (view) await areas.provisioning.endUnusedClients(view)
     keysLeft -= await keys.policies.prepare(name, keysLeft)
   }
   await storage.append([

@@ -23,6 +23,7 @@ import type { Logger } from '#server/platform/logger.ts'
 import { openPlatform } from '#server/platform/open.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import type { PasswordEngine } from '#server/platform/passwords/engine.ts'
+import { openProvisioning } from '#server/provisioning/open.ts'
 import { openRealm } from '#server/realm/open.ts'
 import { masterRealm as master } from '#server/realm/realms.ts'
 import { openSaml } from '#server/saml/open.ts'
@@ -107,9 +108,10 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   })
   const saml = openSaml({ storage, clock, outgoing, recorder, metrics, jobs, keys, sessions, tokens, realm, http, signIn })
   const { beginSamlLogout } = saml
+  const provisioning = openProvisioning({ storage, clock, secrets, outgoing, tokens, realm, http })
   const oidc = openOidc({
     storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, authz, http, signIn,
-    beginSamlLogout, broker,
+    beginSamlLogout, broker, provisioning,
   })
   const selfService = openSelfService({
     storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, authz, realm, http, signIn, oidc,
@@ -120,7 +122,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, scheduledSyncs, credentials, sessions, tokens,
-    realm, authz, webhooks, http, broker, signIn, oidc, saml, selfService, admin, close,
+    realm, authz, webhooks, http, broker, signIn, oidc, saml, provisioning, selfService, admin, close,
   }
 }
 

@@ -4,6 +4,7 @@ import { underProfile } from '#schemas/access/client-profile.ts'
 import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import type { Issuer } from './issuers.ts'
 
 export interface TokenClient {
   /** Of the document; what tables refer to. */
@@ -29,6 +30,14 @@ export const clientOf = (document: StoredDocument): TokenClient => {
   clients.set(document, client)
   return client
 }
+
+/** A client by the name that a request gives; without one, the reason for the client's developer, if there is more to say. */
+export interface FoundClient {
+  readonly client?: TokenClient | undefined
+  readonly refused?: string
+}
+
+export type FindClient = (issuer: Issuer, clientId: string) => Promise<FoundClient>
 
 interface Remembered<T> {
   readonly createdAt: number

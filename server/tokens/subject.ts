@@ -40,10 +40,12 @@ export interface SubjectParts {
 export const subjectOfClient = ({ id }: TokenClient): string => id
 
 /**
- * The host that all redirect URIs share, without its port (OIDC Core §8.1); a client with several is a sector of its own,
- * by its id, which is no host that another could have.
+ * The host of the sector identifier, or the one that all redirect URIs share, without its port (OIDC Core §8.1); a client
+ * with several is a sector of its own, by its id, which is no host that another could have.
  */
 const sectorOf = ({ id, doc }: TokenClient): string => {
+  const named = URL.parse(doc.sectorIdentifierUri ?? '')?.hostname
+  if (named) return named
   const hosts = new Set(doc.redirectUris.map((uri) => URL.parse(uri)?.hostname || uri))
   const [host] = hosts
   return hosts.size === 1 && host !== undefined ? host : id

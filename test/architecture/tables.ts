@@ -80,7 +80,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'consents',
   ],
   'server/authz': ['permission_tickets', 'resource_shares'],
-  'server/provisioning': ['provisioning_tokens'],
+  'server/provisioning': ['provisioning_tokens', 'registered_clients'],
 }
 
 const ownerOf: ReadonlyMap<string, string> = new Map(

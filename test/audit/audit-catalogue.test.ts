@@ -25,9 +25,6 @@ const looksLikeEvent = (word: string): boolean =>
 const unbuilt = [
   'WORKLOAD_TOKEN',
   'DELEGATION_TOKEN',
-  'CLIENT_REGISTER',
-  'CLIENT_UPDATE',
-  'CLIENT_DELETE',
   'AGENT_ACTIVATED',
   'AGENT_SUSPENDED',
   'AGENT_REVOKED',

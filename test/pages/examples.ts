@@ -217,6 +217,14 @@ export const examples: Readonly<Record<string, Show>> = {
       termsUrl: 'https://karten.nordwind.example/terms',
     }),
   'consent-app': (pages, reply, page) => pages.consent(reply, { ...page, ...asked, ...words }),
+  'consent-document': (pages, reply, page) =>
+    pages.consent(reply, {
+      ...page,
+      ...asked,
+      ...words,
+      documentHost: 'client.nordwind.example',
+      unproven: true,
+    }),
   account: (pages, reply, page) =>
     pages.account(reply, { ...page, ...asked, name: 'Alice Sørensen' }),
   'choose-organization': (pages, reply, page) =>

@@ -84,7 +84,10 @@ const spec = fields({
   postLogoutRedirectUris: setOf(redirectUri(), {
     description: 'Where a sign-out may lead back to.',
   }),
-  loopbackPorts: flag(false, 'Allow any port on literal 127.0.0.1 and [::1] (RFC 8252 §7.3).'),
+  loopbackPorts: flag(
+    false,
+    'Allow any port on 127.0.0.1, [::1] and localhost, as native clients need it (RFC 8252 §7.3).',
+  ),
   webOrigins: setOf(Type.String({ format: 'origin' }), { description: 'Allowed CORS origins.' }),
   scopes: setOf(ref('client-scope', { onDelete: 'detach' }), {
     description: 'Client scopes it may request; openid is always allowed.',
@@ -178,6 +181,10 @@ const spec = fields({
     oneOf(['userId', 'username', 'email', 'attribute', 'pairwise'], {
       description: "What `sub` is; unset means the realm's choice.",
     }),
+  ),
+  sectorIdentifierUri: text(
+    'Its host is the sector of pairwise subjects, instead of that of redirectUris (OIDC Core §8.1).',
+    { format: 'https-url' },
   ),
   audiences: setOf(Type.String({ minLength: 1, maxLength: 255 }), {
     description: 'Audiences added to its access tokens.',

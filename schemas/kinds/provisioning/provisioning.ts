@@ -1,18 +1,64 @@
 import Type, { type Static } from 'typebox'
 import { defineKind } from '../../kind.ts'
-import { fields, flag, ref, setOf } from '../../marks.ts'
+import { fields, flag, oneOf, ref, seconds, setOf } from '../../marks.ts'
+import { grantTypes, tokenEndpointAuthMethods } from '../clients/client.ts'
+
+const hosts = (description: string) =>
+  setOf(Type.String({ format: 'host-pattern', minLength: 1, maxLength: 253 }), { description })
 
 const spec = fields({
   dcrEnabled: flag(false, 'Whether clients may register themselves (RFC 7591).'),
   anonymousAllowed: flag(false, 'Whether they may do so without an initial access token.'),
-  trustedHosts: setOf(Type.String({ minLength: 1, maxLength: 253 }), {
-    description: 'Hosts that redirect URIs may name; none means any.',
+  trustedHosts: hosts(
+    'Hosts that redirect URIs of registered clients may name: shop.example, or *.shop.example for all below it; none means any.',
+  ),
+  maxClients: Type.Integer({
+    default: 200,
+    minimum: 0,
+    maximum: 1_000_000,
+    description: 'Most clients that are registered, and as many that have metadata documents.',
   }),
-  maxClients: Type.Integer({ default: 200, minimum: 0, maximum: 1_000_000 }),
   allowedScopes: setOf(ref('client-scope', { onDelete: 'detach' }), {
-    description: 'Scopes that registered clients may have.',
+    description:
+      'Client scopes that registered clients may have; none means profile, email, address, phone and offline_access.',
+  }),
+  allowedGrantTypes: setOf(oneOf(grantTypes), {
+    description:
+      'Grant types that registered clients may have; none means authorization_code and refresh_token.',
+  }),
+  allowedAuthMethods: setOf(oneOf(tokenEndpointAuthMethods), {
+    description: 'How registered clients may authenticate at the token endpoint; none means any.',
+  }),
+  allowedResources: setOf(Type.String({ format: 'resource-indicator', maxLength: 2000 }), {
+    description:
+      'Resource indicators that registered clients may ask for (RFC 8707), such as the address of an MCP server.',
   }),
   consentRequired: flag(true, 'Whether users of registered clients are asked.'),
+  unusedClientLifespan: seconds(
+    7_776_000,
+    'Seconds after which a registered client that is not used is deleted; 0 means never.',
+  ),
+  softwareStatementIssuers: setOf(
+    Type.Object(
+      {
+        issuer: Type.String({ minLength: 1, maxLength: 2000, description: 'The claim iss.' }),
+        jwksUri: Type.String({
+          format: 'https-url',
+          maxLength: 2000,
+          description: 'Where its public keys are published.',
+        }),
+      },
+      { additionalProperties: false },
+    ),
+    { description: 'Issuers whose software statements are trusted (RFC 7591 §2.3).' },
+  ),
+  clientMetadataDocuments: flag(
+    false,
+    'Whether a client_id may be the https address of a client metadata document, as MCP clients use it.',
+  ),
+  metadataDocumentHosts: hosts(
+    'Hosts whose client metadata documents are trusted: client.example, or *.client.example; none means any.',
+  ),
   scimEnabled: flag(false, 'Whether SCIM 2.0 provisioning is offered.'),
 })
 
@@ -27,7 +73,8 @@ export const Provisioning = defineKind({
   key: 'realmId',
   permission: { read: 'manage-realm', write: 'manage-realm' },
   prune: 'never',
-  doc: 'Dynamic client registration and inbound provisioning.',
-  isServed: false,
+  doc: 'Dynamic client registration, client metadata documents and inbound provisioning.',
+  // SCIM is stored and not offered yet.
+  isServed: ({ scimEnabled }) => scimEnabled !== true,
   spec,
 })

@@ -11,7 +11,7 @@ import {
   listProvisioningTokens,
 } from '#server/provisioning/provisioning-tokens.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
-import type { ProvisioningTokenRow } from '#server/storage/tables/tables.ts'
+import type { ProvisioningTokenRow } from '#server/storage/tables/provisioning-tables.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
 

@@ -65,7 +65,10 @@ export const compareAction = ({ storage, vault, recorder, clock }: CompareParts)
     bodyLimit: 64 * 1024 * 1024,
     reply: {
       status: 200,
-      schema: bodyOf({ ...always, withoutCredentials: places() }, Object.keys(always)),
+      schema: bodyOf(
+        { ...always, withoutCredentials: places(), registered: places(), registeredCount: count },
+        Object.keys(always),
+      ),
     },
     handle: async (context) => {
       const { realm, caller } = context

@@ -24,6 +24,11 @@ const query = bodyOf(
       default: 'managed',
       description: 'Whether it includes unmanaged users, without credentials.',
     },
+    runtime: {
+      type: 'boolean',
+      default: false,
+      description: 'Also documents made while the realm runs, such as registered clients.',
+    },
     ids: { type: 'boolean', default: false, description: 'With the ids of documents.' },
     sections: { type: 'string', description: 'Names of sections, separated by commas.' },
     history: {
@@ -54,7 +59,7 @@ const documentMeta = bodyOf(
   {
     id: text,
     hash: text,
-    origin: { type: 'string', enum: ['built-in', 'declared', 'manual'] },
+    origin: { type: 'string', enum: ['built-in', 'declared', 'manual', 'runtime'] },
     owner: { type: ['string', 'null'] },
     protected: flag,
     updatedAt: number,
@@ -98,7 +103,10 @@ const sectionsIn = (given: unknown): readonly string[] | null => {
 }
 
 const optionsIn = ({ query: given, caller }: ActionContext): ExportOptions => {
-  const { builtIns, users, ids, history, revision } = given as Omit<ExportOptions, 'sections'> & {
+  const { builtIns, users, runtime, ids, history, revision } = given as Omit<
+    ExportOptions,
+    'sections'
+  > & {
     readonly revision?: number
   }
   if (users === 'all' && !mayRead(caller, User))
@@ -108,7 +116,7 @@ const optionsIn = ({ query: given, caller }: ActionContext): ExportOptions => {
       { field: 'users', code: 'exclusive', message: 'only managed users have a history' },
     ])
   const sections = sectionsIn(given['sections'])
-  return { builtIns, users, ids, history, sections, revision: revision ?? null }
+  return { builtIns, users, runtime, ids, history, sections, revision: revision ?? null }
 }
 
 const etagOf = (revision: number): string => `"${revision}"`
@@ -125,9 +133,10 @@ export const exportAction = ({ db }: Pick<Storage, 'db'>): Action => ({
   handle: async (context) => {
     const { realm, view, caller, request, reply: answer } = context
     const options = optionsIn(context)
-    // What users do to themselves moves no revision.
+    // What users do to themselves, and what is made while the realm runs, moves no revision.
     const unchanged =
       options.users === 'managed' &&
+      !options.runtime &&
       isKnown(request.headers['if-none-match'], etagOf(options.revision ?? view.revision))
     if (unchanged && (options.revision ?? 0) <= view.revision)
       return answer

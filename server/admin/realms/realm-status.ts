@@ -2,6 +2,7 @@
 
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { activeKeyOf } from '#server/keys/signing-keys.ts'
+import { provisioningOf } from '#server/provisioning/endpoint.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
@@ -44,8 +45,10 @@ export const readEndpoints = (baseUrl: string): Action => ({
       ['issuer'],
     ),
   },
-  handle: async ({ realm, request }) => {
+  handle: async ({ realm, request, view }) => {
+    const { dcrEnabled } = await provisioningOf(view)
     const isServed = (path: string): boolean =>
+      (path !== paths.registration || dcrEnabled) &&
       (['GET', 'POST'] as const).some((method) =>
         request.server.hasRoute({ method, url: `/realms/:realm${routeOf(path)}` }),
       )

@@ -8,19 +8,21 @@ import type {
   RoundTrip,
   WaitingJourney,
 } from '#server/sign-in/waiting/round-trip.ts'
-import type { TokenClient } from '#server/tokens/client.ts'
+import type { FindClient, TokenClient } from '#server/tokens/client.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
-import { knownClient } from './steps/client/known-client.ts'
+import { createKnownClient } from './steps/client/known-client.ts'
 import { registeredRedirectUri } from './steps/client/registered-redirect-uri.ts'
 
 export const authorizePath = '/authorize'
 
-export const authorizeProtocol: Protocol<TokenClient, AuthorizeRequest> = {
+export const authorizeProtocol = (
+  findClient: FindClient,
+): Protocol<TokenClient, AuthorizeRequest> => ({
   name: 'oidc',
   path: authorizePath,
   nameOf: ({ clientId }) => clientId,
   clientOf: async (issuer, { clientId, request }) => {
-    const client = await knownClient(issuer, clientId)
+    const client = await createKnownClient(findClient)(issuer, clientId)
     registeredRedirectUri(client, request.redirectUri)
     return client
   },
@@ -29,7 +31,7 @@ export const authorizeProtocol: Protocol<TokenClient, AuthorizeRequest> = {
     formTargets: formTargets(redirectUri),
     locales,
   }),
-}
+})
 
 export type AuthorizeTrip = RoundTrip<TokenClient, AuthorizeRequest>
 export type AuthorizeJourney = Journey<TokenClient, AuthorizeRequest>

@@ -9,7 +9,7 @@ import type { Issuer } from '#server/tokens/issuers.ts'
 import { type OAuthError, toOAuthError } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 import type { AuthorizeRequest, SentRequest, Step } from './authorize-request.ts'
-import { knownClient } from './steps/client/known-client.ts'
+import type { KnownClient } from './steps/client/known-client.ts'
 import { registeredRedirectUri } from './steps/client/registered-redirect-uri.ts'
 import { defaultResponseMode } from './steps/client/response-mode.ts'
 import type { WholeRequest } from './steps/request/whole-request.ts'
@@ -31,6 +31,7 @@ export interface Refused {
 }
 
 export interface CheckParts {
+  readonly knownClient: KnownClient
   readonly steps: readonly Step[]
   /** By name. */
   readonly responseModes: readonly string[]
@@ -61,7 +62,7 @@ const start = (redirectUri: string, parameters: Parameters): AuthorizeRequest =>
 }
 
 export const createCheckRequest = (parts: CheckParts): CheckRequest => {
-  const { steps, responseModes, wholeRequest, mapError } = parts
+  const { knownClient, steps, responseModes, wholeRequest, mapError } = parts
 
   /** Through the list; what was read up to an error tells how to answer it. */
   const run = async (sent: SentRequest, begun: AuthorizeRequest): Promise<Checked | Refused> => {

@@ -15,6 +15,7 @@ import type { Mint } from '#server/tokens/mint.ts'
 import { SubjectMissingError } from '#server/tokens/subject.ts'
 import { organizationsOf } from '#server/users/organizations/organizations.ts'
 import type { Consents } from '../consent/consents.ts'
+import { isUnproven } from '../consent/shown-application.ts'
 import { accessDenied, oauthError } from '../errors.ts'
 import { askedScopes } from './asked-scopes.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
@@ -123,7 +124,8 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
     request: AuthorizeRequest,
   ): Promise<boolean> => {
     // Any page can send a browser to a loopback port, behind which another program may listen (RFC 8252 §8.6).
-    if (request.prompt.includes('consent') || isCommandLine(client)) return true
+    if (request.prompt.includes('consent') || isCommandLine(client) || isUnproven(client))
+      return true
     if (!client.doc.consentRequired) return false
     const allowed = await consents.scopesOf(user.id, client.id)
     if (!allowed) return true

@@ -3,7 +3,7 @@
 import type { FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import { clientOf, type TokenClient } from '#server/tokens/client.ts'
+import type { FindClient, TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { invalidClient, invalidRequest } from '../errors.ts'
 import { addressOf } from '../issuer.ts'
@@ -24,10 +24,19 @@ export type AuthenticateClient = (
 
 const refused = (detail: string) => invalidClient('client authentication failed', { detail })
 
-export const createAuthenticateClient = (
-  methods: readonly ClientAuthMethod[],
-  recorder: Recorder,
-): AuthenticateClient => {
+export interface AuthenticateParts {
+  readonly methods: readonly ClientAuthMethod[]
+  readonly recorder: Recorder
+  readonly findClient: FindClient
+  readonly clientUsed: (client: TokenClient) => Promise<void>
+}
+
+export const createAuthenticateClient = ({
+  methods,
+  recorder,
+  findClient,
+  clientUsed,
+}: AuthenticateParts): AuthenticateClient => {
   const find = (
     request: FastifyRequest,
     form: Parameters,
@@ -61,12 +70,14 @@ export const createAuthenticateClient = (
 
   return async (issuer, request, form) => {
     const { method, presented } = find(request, form)
-    const document = await issuer.view.get(Client.kind, presented.clientId)
-    const client = document && clientOf(document)
+    const { client, refused: reason } = await findClient(issuer, presented.clientId)
     const { credential } = presented
     const endpointOf = (): string => addressOf(issuer, request)
     const fault = await faultOf(issuer, client, method, { credential, endpointOf })
-    if (client && fault === undefined) return { client, method: method.name }
+    if (client && fault === undefined) {
+      await clientUsed(client)
+      return { client, method: method.name }
+    }
     if (client)
       await recorder.append(
         [],
@@ -83,6 +94,6 @@ export const createAuthenticateClient = (
           },
         ],
       )
-    throw refused(fault ?? '')
+    throw refused(reason ?? fault ?? '')
   }
 }

@@ -16,12 +16,29 @@ const hostOf = (redirectUri: string): string | undefined => {
   return url && isWeb && !loopback.has(url.hostname) ? url.host : undefined
 }
 
-export const shownApplication = (
-  { doc }: Pick<TokenClient, 'doc'>,
-  redirectUri: string,
-): ShownApplication => ({
-  host: hostOf(redirectUri),
-  logo: logoOf(doc),
-  policyUrl: doc.policyUri,
-  termsUrl: doc.tosUri,
-})
+/** The host that vouches for a client with a metadata document: its name and logo are what that host says. */
+const documentHostOf = ({ clientId, document }: TokenClient): string | undefined =>
+  document.origin === 'runtime' && clientId.startsWith('https://')
+    ? URL.parse(clientId)?.host
+    : undefined
+
+/**
+ * Whether any program on the user's device can claim to be the client: nobody configured it, it proves nothing, and its
+ * answers go to the device itself. Users are asked each time then (RFC 8252 §8.6, MCP 2026-07-28).
+ */
+export const isUnproven = ({ doc, document }: TokenClient): boolean =>
+  document.origin === 'runtime' &&
+  doc.publicClient &&
+  doc.redirectUris.every((uri) => loopback.has(URL.parse(uri)?.hostname ?? ''))
+
+export const shownApplication = (client: TokenClient, redirectUri: string): ShownApplication => {
+  const { doc } = client
+  return {
+    host: hostOf(redirectUri),
+    documentHost: documentHostOf(client),
+    unproven: isUnproven(client),
+    logo: logoOf(doc),
+    policyUrl: doc.policyUri,
+    termsUrl: doc.tosUri,
+  }
+}

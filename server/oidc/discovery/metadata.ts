@@ -20,6 +20,8 @@ export interface Lists {
   readonly responseModes: readonly ResponseMode[]
   /** The languages that pages are written in. */
   readonly locales: readonly string[]
+  /** Of protocols beside this one, as far as the realm offers them. */
+  readonly furtherMetadata: (issuer: Issuer) => Promise<Metadata>
 }
 
 export type Metadata = Readonly<Record<string, unknown>>
@@ -51,7 +53,7 @@ const localesOf = ({ settings: { supportedLocales } }: Issuer, locales: readonly
   locales.filter((one) => supportedLocales.length === 0 || supportedLocales.includes(one))
 
 export const metadataOf = async (issuer: Issuer, lists: Lists): Promise<Metadata> => {
-  const { endpoints, grants, clientAuthMethods, responseModes, locales } = lists
+  const { endpoints, grants, clientAuthMethods, responseModes, locales, furtherMetadata } = lists
   const offered = clientAuthMethods.filter((one) => one.isOffered?.(issuer.settings) ?? true)
   const methods = offered.map(({ name }) => name)
   const algorithms = [...new Set(offered.flatMap((one) => one.algorithms ?? []))]
@@ -80,5 +82,6 @@ export const metadataOf = async (issuer: Issuer, lists: Lists): Promise<Metadata
     ui_locales_supported: localesOf(issuer, locales),
     claims_supported: claimsSupported,
     ...Object.assign({}, ...endpoints.map(({ metadata }) => metadata)),
+    ...(await furtherMetadata(issuer)),
   }
 }

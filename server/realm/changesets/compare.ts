@@ -6,6 +6,7 @@
 import { setImmediate as breathe } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Kind } from '#schemas/kind.ts'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import { User } from '#schemas/kinds/users/user.ts'
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import { sectionKinds, sectionOf } from '#schemas/realm/realm-document.ts'
@@ -170,6 +171,25 @@ const givenBackWithout = async (
   return new Set(rows.map(({ document_id }) => document_id))
 }
 
+/** They are no configuration, and stay whatever is pruned: a plan names them beside what nobody owns. */
+const registeredClients = async (
+  db: Kysely<Tables>,
+  realm: string,
+): Promise<Pick<CompareReply, 'registered' | 'registeredCount'>> => {
+  const rows = db
+    .selectFrom('documents')
+    .where('realm', '=', realm)
+    .where('kind', '=', Client.kind)
+    .where('origin', '=', 'runtime')
+  const registered = await rows.select(['kind', 'key']).orderBy('key').limit(mostNamed).execute()
+  if (registered.length < mostNamed)
+    return registered.length === 0 ? {} : { registered, registeredCount: registered.length }
+  const { count } = await rows
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  return { registered, registeredCount: Number(count) }
+}
+
 const placesOf = (documents: readonly Listed[]): Place[] =>
   documents.slice(0, mostNamed).map(({ kind, key }) => ({ kind, key }))
 
@@ -230,7 +250,9 @@ export const compareRealm = async (
   const without = User.section in sectionHashes ? await givenBackWithout(db, realm) : new Set()
   const lacking =
     without.size === 0 ? [] : ownedIn(User.section).filter(({ id }) => without.has(id))
+  const asksClients = Client.section in sectionHashes && mayRead(caller, Client)
   return {
+    ...(asksClients ? await registeredClients(db, realm) : {}),
     ...(lacking.length === 0 ? {} : { withoutCredentials: placesOf(lacking) }),
     revision,
     differingSections: given.filter(

@@ -56,7 +56,7 @@ const selection = <C extends Column>(db: Kysely<Tables>, realm: string, columns:
   }
 }
 
-/** Documents by id, nothing of origin runtime, and the revision that they are of. */
+/** Documents by id, and the revision that they are of; nothing of origin runtime unless it is asked for. */
 export interface AtRevision<T> {
   readonly revision: number
   readonly documents: Map<string, T>
@@ -69,13 +69,15 @@ export const readAtOneRevision = async <C extends Column, T>(
   kinds: readonly string[],
   columns: readonly C[],
   shape: (row: Row<C>) => T,
+  withRuntime = false,
 ): Promise<AtRevision<T> | undefined> => {
   const start = await reads.realmRow(db, realm)
   if (!start) return undefined
   const rows = selection(db, realm, columns)
   const documents = new Map<string, T>()
   const take = (found: readonly Row<C>[]): void => {
-    for (const row of found) if (row.origin !== 'runtime') documents.set(row.id, shape(row))
+    for (const row of found)
+      if (withRuntime || row.origin !== 'runtime') documents.set(row.id, shape(row))
   }
 
   for (const kind of kinds)
@@ -93,7 +95,7 @@ export const readAtOneRevision = async <C extends Column, T>(
     if (!now) return undefined
     // One of the same name, made after this one was deleted.
     if (now.created_at !== start.created_at)
-      return readAtOneRevision(db, realm, kinds, columns, shape)
+      return readAtOneRevision(db, realm, kinds, columns, shape, withRuntime)
     if (now.revision === revision) return { revision, documents }
     const span = { above: revision, upTo: now.revision }
     for await (const operations of operationsBetween(db, realm, span)) {
@@ -125,6 +127,7 @@ export const readConfiguration = async (
   db: Kysely<Tables>,
   realm: string,
   kinds: readonly string[],
+  withRuntime = false,
 ): Promise<Configuration | undefined> => {
   const found = await readAtOneRevision<(typeof everyColumn)[number], ConfigDocument>(
     db,
@@ -132,6 +135,7 @@ export const readConfiguration = async (
     kinds,
     everyColumn,
     documentOf,
+    withRuntime,
   )
   return found && { realm, ...found }
 }

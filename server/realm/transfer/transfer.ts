@@ -31,6 +31,8 @@ export interface ExportOptions {
   /** Also unchanged built-in documents without an owner. */
   readonly builtIns: boolean
   readonly users: 'managed' | 'all'
+  /** Also documents that are made while the realm runs: a file may be about to name one. */
+  readonly runtime: boolean
   readonly ids: boolean
   /** Null: all. */
   readonly sections: readonly string[] | null
@@ -266,7 +268,7 @@ export const exportRealm = async (
 ): Promise<Export | undefined> => {
   const { readable, omittedSections } = visibleTo(caller, options.sections)
   const names = readable.map(({ kind }) => kind)
-  const present = await readConfiguration(db, realm, names)
+  const present = await readConfiguration(db, realm, names, options.runtime)
   const wanted = options.revision ?? present?.revision ?? 0
   if (!present || wanted > present.revision) return undefined
   const configuration =

@@ -17,6 +17,7 @@ import { changeRows, inSlices, insertRows, statement } from '#server/storage/sta
 import type { RevisionOperationRow } from '#server/storage/tables/tables.ts'
 import type { Drafts } from './drafts.ts'
 import { type Effect, fieldsChangedBy, keyOf } from './effects.ts'
+import type { Door } from './operations.ts'
 
 export interface Commit {
   readonly statements: Statement[]
@@ -34,7 +35,7 @@ export interface CommitContext {
   readonly beside: readonly Statement[]
   readonly now: number
   readonly by: ReturnType<typeof doneBy>
-  readonly source: string
+  readonly door: Pick<Door, 'source' | 'events'>
   readonly message: string | null
   readonly provenance: string | null
 }
@@ -130,7 +131,7 @@ const history = (context: CommitContext, effects: readonly Effect[]): Statement[
         revision,
         at: context.now,
         actor: context.by.actor,
-        source: context.source,
+        source: context.door.source,
         message: context.message,
         provenance: context.provenance,
       },
@@ -154,11 +155,18 @@ const history = (context: CommitContext, effects: readonly Effect[]): Statement[
   ]
 }
 
-const eventTypes: Record<RevisionOperationRow['op'], EventType> = {
+const adminEvents: NonNullable<Door['events']> = {
   create: 'ADMIN_CREATE',
   update: 'ADMIN_UPDATE',
-  rename: 'ADMIN_UPDATE',
   delete: 'ADMIN_DELETE',
+}
+
+const eventTypeOf = (
+  effect: Effect,
+  { events = adminEvents }: CommitContext['door'],
+): EventType => {
+  const op = opOf(effect)
+  return events[op === 'rename' ? 'update' : op]
 }
 
 /** Of a user it is a person's name. */
@@ -187,7 +195,7 @@ const eventOf = (context: CommitContext, effect: Effect, revision?: number): Aud
   const former = formerKey(effect)
   const { kind, id } = effect.draft
   return {
-    type: eventTypes[opOf(effect)],
+    type: eventTypeOf(effect, context.door),
     realm: context.realm,
     ...context.by,
     outcome: 'SUCCESS',

@@ -2,6 +2,7 @@
 
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
+import type { EventType } from '#schemas/wire/event-types.ts'
 import type { StoredSecret } from '#server/storage/documents/document.ts'
 import type { Origin } from '#server/storage/tables/tables.ts'
 
@@ -93,9 +94,16 @@ export interface Door {
   readonly owner: string | null
   /** It may write what another estate owns. */
   readonly takeOver?: boolean
+  /** Audit events of what it writes, where they are not those of administration. */
+  readonly events?: Readonly<Record<'create' | 'update' | 'delete', EventType>>
 }
 
 export const restDoor: Door = { source: 'rest', origin: 'manual', owner: null }
 export const bootstrapDoor: Door = { source: 'bootstrap', origin: 'built-in', owner: null }
-/** Dynamic registration, SCIM, directories: no revision, no history. */
+/** SCIM, directories: no revision, no history. */
 export const runtimeDoor: Door = { source: 'runtime', origin: 'runtime', owner: null }
+/** Clients that register themselves. */
+export const registrationDoor: Door = {
+  ...runtimeDoor,
+  events: { create: 'CLIENT_REGISTER', update: 'CLIENT_UPDATE', delete: 'CLIENT_DELETE' },
+}

@@ -56,6 +56,9 @@ export interface Alongside {
   readonly events: readonly AuditEvent[]
 }
 
+/** A guard of data that is written alongside: its failure is thrown, since a new decision would fail again. */
+export const isFinal = (guard: string): boolean => guard.startsWith('final:')
+
 export interface WriteOutcome {
   readonly revision: number
   readonly effects: readonly Effect[]
@@ -84,7 +87,7 @@ const roundsForNames = 3
 
 /** Whether the commit failed because something moved since the snapshot was read, and how often it may decide. */
 const roundsAfter = (error: unknown): number => {
-  if (error instanceof GuardFailedError) return rounds
+  if (error instanceof GuardFailedError) return isFinal(error.guard) ? 0 : rounds
   if (!(error instanceof ConstraintError)) return 0
   if (['documents', 'document_refs'].includes(error.table)) return rounds
   return ['users', 'user_names'].includes(error.table) ? roundsForNames : 0
@@ -146,7 +149,7 @@ export const createWriter = (parts: WriterParts): Writer => {
       now,
       baseRevision: snapshot.revision,
       by: doneBy(caller),
-      source: door.source,
+      door,
       message: request.message ?? null,
       provenance: request.provenance ? JSON.stringify(request.provenance) : null,
     })

@@ -16,6 +16,7 @@ import type * as authz from './authz-tables.ts'
 import type * as broker from './broker-tables.ts'
 import type * as directory from './directory-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
+import type * as provisioning from './provisioning-tables.ts'
 import type {
   ProviderMetadataRow,
   SamlArtifactRow,
@@ -269,20 +270,6 @@ export interface OrganizationMemberRow {
   joined_at: number
 }
 
-/** A bearer token for provisioning: shown once, stored as a digest. */
-export interface ProvisioningTokenRow {
-  id: string
-  realm: string
-  purpose: 'initial-access' | 'scim'
-  hash: string
-  label: string | null
-  created_at: number
-  expires_at: number | null
-  /** How often it may be used, and how often it still may; null means any number. */
-  uses: number | null
-  remaining: number | null
-}
-
 export interface PushTokenRow {
   id: string
   realm: string
@@ -357,7 +344,8 @@ export interface Tables {
   directory_syncs: directory.DirectorySyncRow
   directory_absences: directory.DirectoryAbsenceRow
   directory_groups: directory.DirectoryGroupRow
-  provisioning_tokens: ProvisioningTokenRow
+  provisioning_tokens: provisioning.ProvisioningTokenRow
+  registered_clients: provisioning.RegisteredClientRow
   push_tokens: PushTokenRow
   client_secrets: ClientSecretRow
   agent_states: AgentStateRow

@@ -16,15 +16,35 @@ export class TargetError extends Error {
   override readonly name = 'TargetError'
 }
 
-/** The resources as asked for, each allowed to the client; RFC 8707 §2 wants absolute URIs without a fragment. */
+/** Scheme and host in any case, the default port, and one slash at the end make no difference (RFC 3986 §6.2, MCP 2026-07-28). */
+const comparable = (resource: string): string | undefined => {
+  const url = URL.parse(resource)
+  if (url === null || resource.includes('#') || url.username !== '' || url.password !== '')
+    return undefined
+  return `${url.protocol}//${url.host}${url.pathname.replace(/\/$/, '')}${url.search}`
+}
+
+/** The form in which the client is configured for the resource; nothing where it is not. */
+const registeredForm = (registered: readonly string[], resource: string): string | undefined => {
+  if (registered.includes(resource)) return resource
+  const wanted = comparable(resource)
+  return wanted === undefined ? undefined : registered.find((one) => comparable(one) === wanted)
+}
+
+/**
+ * The resources that are asked for, each allowed to the client and in its registered form: this is what the audience of the
+ * token names, however it was asked for. RFC 8707 §2 wants absolute URIs without a fragment.
+ */
 export const allowedResources = (
   { doc }: TokenClient,
   requested: readonly string[],
 ): readonly string[] => {
-  for (const resource of requested)
-    if (!doc.allowedResources.includes(resource))
-      throw new TargetError('the client may not ask for this resource')
-  return [...new Set(requested)]
+  const found = requested.map((resource) => {
+    const registered = registeredForm(doc.allowedResources, resource)
+    if (registered === undefined) throw new TargetError('the client may not ask for this resource')
+    return registered
+  })
+  return [...new Set(found)]
 }
 
 /**

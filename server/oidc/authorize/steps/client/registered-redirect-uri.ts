@@ -1,13 +1,14 @@
 /**
  * The redirect URI is one of the client's, byte for byte (RFC 9700 §2.1): it is never parsed, so that no two parsers
- * can disagree about it. A client that opts in may use any port of a literal loopback address (RFC 8252 §7.3).
+ * can disagree about it. A client that opts in may use any port of the loopback interface (RFC 8252 §7.3): native clients
+ * listen on one that the system gives them, and those of MCP name it `localhost`.
  */
 
 import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { invalidRequest } from '../../../errors.ts'
 
-const loopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]))(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/
+const loopback = /^(http:\/\/(?:127\.0\.0\.1|\[::1\]|localhost))(?::([1-9]\d{0,4}))?((?:[/?].*)?)$/
 
 const withoutPort = (uri: string): string | undefined => {
   const [, origin = '', port = '80', rest = ''] = loopback.exec(uri) ?? []

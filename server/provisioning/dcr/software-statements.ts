@@ -1,0 +1,62 @@
+/**
+ * Software statements (RFC 7591 §2.3): metadata that somebody vouches for by a signature. Only of issuers that the realm
+ * trusts; what a statement says counts before what the request says.
+ */
+
+import { decodeJwt, errors } from 'jose'
+import { createRemoteKeys } from '#server/keys/remote/remote-keys.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import { OutgoingError } from '#server/platform/outgoing/errors.ts'
+import { RegistrationError } from './errors.ts'
+import { type Metadata, readMetadata } from './metadata.ts'
+import type { Policy } from './policy.ts'
+
+const algorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519']
+
+const invalidStatement = (description: string): RegistrationError =>
+  new RegistrationError('invalid_software_statement', description)
+
+const issuerIn = (statement: string): string | undefined => {
+  try {
+    return decodeJwt(statement).iss
+  } catch {
+    throw invalidStatement('software_statement is not a JWT')
+  }
+}
+
+/** The metadata with what its statement says; without a statement, as it is. */
+export type SoftwareStatements = (metadata: Metadata, policy: Policy) => Promise<Metadata>
+
+export const createSoftwareStatements = ({
+  outgoing,
+  clock,
+}: {
+  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly clock: Clock
+}): SoftwareStatements => {
+  const keysAt = createRemoteKeys({ outgoing, clock })
+  return async ({ software_statement: statement, ...metadata }, { softwareStatementIssuers }) => {
+    if (statement === undefined) return metadata
+    const issuer = issuerIn(statement)
+    const trusted = softwareStatementIssuers.find((one) => one.issuer === issuer)
+    if (!trusted)
+      throw new RegistrationError(
+        'unapproved_software_statement',
+        'the realm trusts no software statements of this issuer',
+      )
+    try {
+      const { payload } = await keysAt(trusted.jwksUri)(statement, {
+        algorithms,
+        issuer: trusted.issuer,
+        currentDate: new Date(clock.now()),
+      })
+      const { software_statement: _, ...stated } = readMetadata(payload)
+      return { ...metadata, ...stated }
+    } catch (error) {
+      if (error instanceof errors.JOSEError || error instanceof OutgoingError)
+        throw invalidStatement('the software statement is expired, or not signed by its issuer')
+      throw error
+    }
+  }
+}

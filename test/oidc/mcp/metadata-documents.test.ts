@@ -1,0 +1,262 @@
+/** Clients whose client_id is the address of a metadata document (draft-ietf-oauth-client-id-metadata-document, MCP 2026-07-28). */
+
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { openReceiver, type Receiver } from '../../audit/receiver.ts'
+import { anyBackend } from '../../support/backends.ts'
+import { claimsOf, type OidcSite, openIssuer } from '../fixture.ts'
+import { addPerson, newPerson, newVerifier, type Person } from '../relying-party.ts'
+
+const [backend] = anyBackend
+if (!backend) throw new Error('no database')
+
+const resource = 'https://mcp.acme.example/mcp'
+const minute = 60_000
+
+describe('client metadata documents', () => {
+  let site: OidcSite
+  let host: Receiver
+  let now = Date.now()
+  let n = 0
+  let clientId = ''
+  let document: Record<string, unknown> = {}
+
+  const serve = (
+    body: unknown = document,
+    headers: Readonly<Record<string, string>> = { 'content-type': 'application/json' },
+    status = 200,
+  ) => host.answer((response) => response.writeHead(status, headers).end(JSON.stringify(body)))
+
+  beforeAll(async () => {
+    host = await openReceiver()
+    site = await openIssuer(backend, {
+      env: { IAMCTL_OUTGOING_ALLOW: 'localhost' },
+      clock: { now: () => now },
+    })
+    await addPerson(site, 'alice')
+    await site.admin('PUT', '/provisioning', {
+      clientMetadataDocuments: true,
+      allowedResources: [resource],
+      maxClients: 1000,
+    })
+  })
+  afterAll(async () => {
+    await site.close()
+    await host.close()
+  })
+  beforeEach(() => {
+    now += 10 * minute
+    n += 1
+    clientId = host.url(`/oauth/client-${n}.json`)
+    // As Claude Code publishes it.
+    document = {
+      client_id: clientId,
+      client_name: 'Code assistant',
+      redirect_uris: ['http://localhost/callback', 'http://127.0.0.1/callback'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'none',
+    }
+    serve()
+  })
+
+  const { verifier, challenge } = newVerifier()
+  const redirect = 'http://localhost:49152/callback'
+  const urlFor = (more: Readonly<Record<string, string>> = {}) =>
+    `${site.issuer}/authorize?${new URLSearchParams({
+      client_id: clientId,
+      response_type: 'code',
+      redirect_uri: redirect,
+      scope: 'openid',
+      code_challenge: challenge,
+      code_challenge_method: 'S256',
+      resource,
+      ...more,
+    })}`
+  const allowed = async (person: Person, more = {}) =>
+    person.submit(await person.signIn(urlFor(more)), { decision: 'allow' })
+  const tokensFor = async (away = '') =>
+    site.post('/token', {
+      grant_type: 'authorization_code',
+      client_id: clientId,
+      code: new URL(away).searchParams.get('code') ?? '',
+      redirect_uri: redirect,
+      code_verifier: verifier,
+      resource,
+    })
+
+  it('are advertised where the realm takes them', async () => {
+    const at = '/.well-known/oauth-authorization-server'
+    expect((await site.get(at)).body.client_id_metadata_document_supported).toBe(true)
+    await site.admin('PUT', '/provisioning', { clientMetadataDocuments: false })
+    expect((await site.get(at)).body).not.toHaveProperty('client_id_metadata_document_supported')
+    const page = await newPerson(site).open(urlFor())
+    expect([page.status, host.at(`/oauth/client-${n}.json`).length]).toEqual([400, 0])
+    await site.admin('PUT', '/provisioning', { clientMetadataDocuments: true })
+  })
+
+  it('name a client that nobody registered: consent with the host, code, tokens for the resource, refresh', async () => {
+    const alice = newPerson(site)
+    const page = await alice.signIn(urlFor())
+    expect(page.body).toContain('Code assistant')
+    expect(page.body).toContain(`Its name and logo come from ${new URL(clientId).host}`)
+    expect(page.body).toContain('Continue only if you have just started')
+    const { away } = await alice.submit(page, { decision: 'allow' })
+    const { status, body } = await tokensFor(away)
+    expect(status).toBe(200)
+    expect(claimsOf(body.access_token)).toMatchObject({
+      aud: resource,
+      client_id: clientId,
+    })
+    const fresh = await site.post('/token', {
+      grant_type: 'refresh_token',
+      client_id: clientId,
+      refresh_token: body.refresh_token,
+    })
+    expect(fresh.status).toBe(200)
+    expect(host.at(`/oauth/client-${n}.json`)).toHaveLength(1)
+  })
+
+  it('make a client that an administrator sees, and disables for good', async () => {
+    const { away } = await allowed(newPerson(site))
+    const { body } = await tokensFor(away)
+    const clients = (await site.admin('GET', '/clients')).body
+    const client = clients.find((one: { clientId: string }) => one.clientId === clientId)
+    expect(client).toMatchObject({ publicClient: true, consentRequired: true, requirePkce: true })
+    await site.admin('PUT', `/clients/${client.id}`, { ...client, enabled: false })
+    now += 2 * 24 * 60 * minute
+    const page = await newPerson(site).open(urlFor())
+    expect(page.status).toBe(400)
+    const refused = await site.post('/token', {
+      grant_type: 'refresh_token',
+      client_id: clientId,
+      refresh_token: body.refresh_token,
+    })
+    expect([refused.status, refused.body.error]).toEqual([401, 'invalid_client'])
+  })
+
+  it.each([
+    ['another client_id', () => ({ ...document, client_id: `${clientId}/` })],
+    ['no client_id', () => ({ ...document, client_id: undefined })],
+    ['a secret', () => ({ ...document, client_secret: 'x'.repeat(40) })],
+    [
+      'a shared secret as method',
+      () => ({ ...document, token_endpoint_auth_method: 'client_secret_basic' }),
+    ],
+    ['no redirect URIs', () => ({ ...document, redirect_uris: [] })],
+    ['a redirect URI over http', () => ({ ...document, redirect_uris: ['http://app.example/'] })],
+    [
+      'private_key_jwt without keys',
+      () => ({ ...document, token_endpoint_auth_method: 'private_key_jwt' }),
+    ],
+    ['a list', () => [document]],
+  ])('are refused with %s', async (_name, wrong) => {
+    serve(wrong())
+    const page = await newPerson(site).open(urlFor())
+    expect(page.status).toBe(400)
+    expect(page.away).toBeUndefined()
+    expect(page.body).not.toContain('name="password"')
+  })
+
+  it('are refused behind a redirect, as another type, with another status, or when they are large', async () => {
+    const json = { 'content-type': 'application/json' }
+    for (const [headers, status, body] of [
+      [{ location: host.url('/elsewhere') }, 302, document],
+      [{ 'content-type': 'text/html' }, 200, document],
+      [json, 404, document],
+      [json, 200, { ...document, filler: 'x'.repeat(70_000) }],
+    ] as const) {
+      now += 2 * minute
+      serve(body, headers, status)
+      expect((await newPerson(site).open(urlFor())).status).toBe(400)
+    }
+    expect(host.at('/elsewhere')).toHaveLength(0)
+  })
+
+  it('are read at one spelling of an https address with a path only', async () => {
+    const { origin, host: name } = new URL(clientId)
+    const before = host.received.length
+    for (const wrong of [
+      `${origin}/`,
+      origin,
+      `${clientId}#x`,
+      `https://user@${name}/oauth/client.json`,
+      `${origin}/oauth/../client.json`,
+      `${origin}/oauth/%2e%2e/client.json`,
+      clientId.replace('https', 'HTTPS'),
+      clientId.replace('localhost', 'LOCALHOST'),
+      clientId.replace('https', 'http'),
+    ])
+      expect([wrong, (await newPerson(site).open(urlFor({ client_id: wrong }))).status]).toEqual([
+        wrong,
+        400,
+      ])
+    expect(host.received.length).toBe(before)
+  })
+
+  it('are kept as long as their headers say, for five minutes at least and a day at most', async () => {
+    const path = `/oauth/client-${n}.json`
+    const reads = async (age: string): Promise<number[]> => {
+      serve(document, { 'content-type': 'application/json', 'cache-control': age })
+      const counts: number[] = []
+      now += 25 * 60 * minute
+      for (const step of [0, 4 * minute, 2 * minute, 60 * minute, 23 * 60 * minute]) {
+        now += step
+        await newPerson(site).open(urlFor())
+        counts.push(host.at(path).length)
+      }
+      return counts.map((count) => count - (counts[0] ?? 0))
+    }
+    expect(await reads('no-store')).toEqual([0, 0, 1, 2, 3])
+    expect(await reads('max-age=3600')).toEqual([0, 0, 0, 1, 2])
+    expect(await reads('max-age=31536000')).toEqual([0, 0, 0, 0, 1])
+  })
+
+  it('that are out of reach leave what was read before, for a day', async () => {
+    await newPerson(site).open(urlFor())
+    serve({}, {}, 500)
+    now += 60 * minute
+    expect((await newPerson(site).open(urlFor())).status).toBe(200)
+    now += 24 * 60 * minute
+    expect((await newPerson(site).open(urlFor())).status).toBe(400)
+  })
+
+  it('that have changed are followed: a redirect URI that left is refused', async () => {
+    await newPerson(site).open(urlFor())
+    serve({ ...document, redirect_uris: ['https://app.example/callback'] })
+    now += 60 * minute
+    const page = await newPerson(site).open(urlFor())
+    expect([page.status, page.away]).toEqual([400, undefined])
+  })
+
+  it('of hosts that the realm does not trust are not read', async () => {
+    await site.admin('PUT', '/provisioning', { metadataDocumentHosts: ['*.vendor.example'] })
+    const before = host.received.length
+    expect((await newPerson(site).open(urlFor())).status).toBe(400)
+    expect(host.received.length).toBe(before)
+    await site.admin('PUT', '/provisioning', { metadataDocumentHosts: ['localhost'] })
+    expect((await newPerson(site).open(urlFor())).status).toBe(200)
+    await site.admin('PUT', '/provisioning', { metadataDocumentHosts: [] })
+  })
+
+  it('do not lead the server to addresses that are not public', async () => {
+    const port = new URL(clientId).port
+    const before = host.received.length
+    for (const name of ['127.0.0.1', '[::1]', '169.254.169.254', '10.0.0.1']) {
+      const wrong = `https://${name}:${port}/client.json`
+      expect((await newPerson(site).open(urlFor({ client_id: wrong }))).status).toBe(400)
+    }
+    expect(host.received.length).toBe(before)
+  })
+
+  it('cannot fill a realm: a client that was never used makes room', async () => {
+    const rows = await site.server.areas.storage.db
+      .selectFrom('registered_clients')
+      .select('client_id')
+      .where('source', '=', 'metadata-document')
+      .execute()
+    await site.admin('PUT', '/provisioning', { maxClients: rows.length })
+    now += 60 * minute
+    expect((await newPerson(site).open(urlFor())).status).toBe(200)
+    await site.admin('PUT', '/provisioning', { maxClients: 1000 })
+  })
+})

@@ -1,0 +1,282 @@
+/** What a realm lets registered clients be, at registration and again at every update (CVE-2026-15572, 9705, 16102). */
+
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Client } from '#schemas/kinds/clients/client.ts'
+import { ruledFields } from '#server/provisioning/dcr/policy.ts'
+import { tidy } from '#server/run/housekeeping.ts'
+import { anyBackend } from '../support/backends.ts'
+import { openRegistration, type RegistrationSite, web } from './fixture.ts'
+
+const refusals: readonly [
+  name: string,
+  policy: Readonly<Record<string, unknown>>,
+  metadata: Readonly<Record<string, unknown>>,
+  error: string,
+][] = [
+  [
+    'a host that is not trusted',
+    { trustedHosts: ['app.example', '*.shop.example'] },
+    { redirect_uris: ['https://evil.example/'] },
+    'invalid_redirect_uri',
+  ],
+  [
+    'a host that ends like a trusted one',
+    { trustedHosts: ['app.example', '*.shop.example'] },
+    { redirect_uris: ['https://evilshop.example/'] },
+    'invalid_redirect_uri',
+  ],
+  [
+    'the host above a trusted one',
+    { trustedHosts: ['app.example', '*.shop.example'] },
+    { redirect_uris: ['https://shop.example/'] },
+    'invalid_redirect_uri',
+  ],
+  [
+    'a scheme of its own in the name of a trusted host',
+    { trustedHosts: ['app.example'] },
+    { redirect_uris: ['evil://app.example/'] },
+    'invalid_redirect_uri',
+  ],
+  [
+    'a way back after logout to another host',
+    { trustedHosts: ['app.example'] },
+    { ...web, post_logout_redirect_uris: ['https://evil.example/'] },
+    'invalid_redirect_uri',
+  ],
+  [
+    'the password grant',
+    {},
+    { ...web, grant_types: ['authorization_code', 'password'] },
+    'invalid_client_metadata',
+  ],
+  [
+    'a service account',
+    {},
+    { grant_types: ['client_credentials'], redirect_uris: [] },
+    'invalid_client_metadata',
+  ],
+  [
+    'a grant that is not listed, by its URN',
+    { allowedGrantTypes: ['authorization_code'] },
+    { ...web, grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'] },
+    'invalid_client_metadata',
+  ],
+  [
+    'a method that is not listed',
+    { allowedAuthMethods: ['private_key_jwt'] },
+    { ...web, token_endpoint_auth_method: 'none' },
+    'invalid_client_metadata',
+  ],
+  [
+    'a scope that is not listed',
+    { allowedScopes: ['email'] },
+    { ...web, scope: 'openid profile' },
+    'invalid_client_metadata',
+  ],
+  ['the scope of the account API', {}, { ...web, scope: 'account' }, 'invalid_client_metadata'],
+]
+
+describe.each(anyBackend)('the policy of registration on $name', (backend) => {
+  let site: RegistrationSite
+  let token: string
+  let now = Date.now()
+  const clean = {
+    trustedHosts: [],
+    allowedGrantTypes: [],
+    allowedAuthMethods: [],
+    allowedScopes: [],
+    anonymousAllowed: false,
+    consentRequired: true,
+    maxClients: 10_000,
+    unusedClientLifespan: 7_776_000,
+  }
+  beforeAll(async () => {
+    site = await openRegistration(backend, { clock: { now: () => now } })
+    token = await site.initialToken({ count: 100_000, expiration: 0 })
+    await site.allow(clean)
+  })
+  afterAll(() => site.close())
+
+  const documentOf = async (id: string) => (await site.admin('GET', `/clients/${id}`)).body
+  const idOf = (body: { registration_client_uri: string }): string =>
+    body.registration_client_uri.split('/').at(-1) ?? ''
+
+  it.each(refusals)('refuses %s, also in an update', async (_name, policy, metadata, error) => {
+    await site.allow(clean)
+    const known = (await site.register(web, token)).body
+    await site.allow(policy)
+    const first = await site.register(metadata, token)
+    expect([first.status, first.body.error]).toEqual([400, error])
+    const body = { ...metadata, client_id: known.client_id }
+    const { registration_client_uri: url, registration_access_token: own } = known
+    const later = await site.manage('PUT', url, own, body)
+    expect([later.status, later.body.error]).toEqual([400, error])
+    // Nothing has changed, and the token is the same.
+    expect((await site.manage('GET', url, own)).body.redirect_uris).toEqual(web.redirect_uris)
+    await site.allow(clean)
+  })
+
+  it('takes hosts below a pattern, and loopback addresses that are listed', async () => {
+    await site.allow({ ...clean, trustedHosts: ['*.shop.example', 'localhost'] })
+    for (const uri of [
+      'https://a.shop.example/cb',
+      'https://a.b.shop.example/',
+      'http://localhost:8123/cb',
+    ])
+      expect((await site.register({ redirect_uris: [uri] }, token)).status).toBe(201)
+    expect((await site.register({ redirect_uris: ['http://127.0.0.1/'] }, token)).status).toBe(400)
+    await site.allow(clean)
+  })
+
+  it('an update cannot lift the consent that the realm asks for', async () => {
+    await site.allow({ ...clean, consentRequired: false })
+    const body = (await site.register(web, token)).body
+    expect((await documentOf(idOf(body))).consentRequired).toBe(false)
+    await site.allow(clean)
+    const { registration_client_uri: url, registration_access_token: own, client_id } = body
+    await site.manage('PUT', url, own, { ...web, client_id, consentRequired: false })
+    expect((await documentOf(idOf(body))).consentRequired).toBe(true)
+  })
+
+  it('registers as many clients as the realm takes, whoever comes at the same moment', async () => {
+    const count = (await site.admin('GET', '/clients')).body.filter(
+      ({ clientId }: { clientId: string }) => clientId.startsWith('registered-'),
+    ).length
+    await site.allow({ ...clean, maxClients: count + 3 })
+    const answers = await Promise.all(Array.from({ length: 10 }, () => site.register(web, token)))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(3)
+    expect(answers.filter(({ status }) => status === 403)).toHaveLength(7)
+    await site.allow(clean)
+  })
+
+  it('takes anonymous registrations where the realm says so, and no wrong token even then', async () => {
+    await site.allow({ ...clean, anonymousAllowed: true })
+    expect((await site.register(web)).status).toBe(201)
+    expect((await site.register(web, 'wrong')).status).toBe(401)
+    await site.allow(clean)
+  })
+
+  it('no metadata reaches a field of the client that is not its own: property over all names', async () => {
+    const properties = Object.keys(Client.spec.properties ?? {})
+    const snake = (name: string) => name.replaceAll(/[A-Z]/g, (c) => `_${c.toLowerCase()}`)
+    const beyond = properties.filter(
+      (name) => !['id', 'clientId', 'secret', ...ruledFields].some((one) => one === name),
+    )
+    const values = fc.oneof(
+      fc.boolean(),
+      fc.constantFrom('realm-admin', 'full', 'none', 'plan', 'always', 'admin:plan'),
+      fc.constant(['realm-admin']),
+      fc.constant({ policyEnforcementMode: 'DISABLED' }),
+      fc.integer({ min: 1, max: 1000 }),
+    )
+    const plain = (await site.register(web, token)).body
+    const expected = await documentOf(idOf(plain))
+    const strange = fc.dictionary(
+      fc.constantFrom(
+        ...beyond,
+        ...beyond.map(snake),
+        'mappers',
+        'protocolMappers',
+        'roles',
+        'agentId',
+        'agent_id',
+        'origin',
+        'owner',
+        'protected',
+        'permissions',
+        'default_scopes',
+      ),
+      values,
+      { maxKeys: 12 },
+    )
+    const unchanged = (document: Readonly<Record<string, unknown>>) =>
+      Object.fromEntries(beyond.map((name) => [name, document[name]]))
+    // An administrator has set some of them: an update leaves them as they are.
+    const kept = {
+      ...expected,
+      accessTokenLifespan: 60,
+      description: 'reviewed',
+      requirePkce: true,
+    }
+    await site.admin('PUT', `/clients/${idOf(plain)}`, kept)
+    let own: string = plain.registration_access_token
+    await fc.assert(
+      fc.asyncProperty(strange, async (more) => {
+        const made = await site.register({ ...more, ...web }, token)
+        expect(made.status).toBe(201)
+        expect(unchanged(await documentOf(idOf(made.body)))).toEqual(unchanged(expected))
+        const update = { ...more, ...web, client_id: plain.client_id }
+        const updated = await site.manage('PUT', plain.registration_client_uri, own, update)
+        expect(updated.status).toBe(200)
+        own = updated.body.registration_access_token
+        expect(unchanged(await documentOf(idOf(plain)))).toEqual(unchanged(kept))
+        // As many as one address may send in a minute.
+        now += 60_000
+      }),
+      { numRuns: 30 },
+    )
+  })
+
+  it('deletes clients that are not used for as long as the realm says, and no others', async () => {
+    await site.allow({ ...clean, unusedClientLifespan: 3600 })
+    const old = (await site.register(web, token)).body
+    const adopted = (await site.register(web, token)).body
+    await site.server.areas.realm.writer.write({
+      realm: 'acme',
+      caller: { actor: 'system', sourceIp: '127.0.0.1', permissions: new Set() },
+      door: { source: 'changeset', origin: 'declared', owner: 'files' },
+      operations: [
+        {
+          op: 'put',
+          kind: Client,
+          key: adopted.client_id,
+          doc: (before) => before,
+          secrets: {},
+        },
+      ],
+    })
+    now += 2 * 3_600_000
+    const young = (await site.register(web, token)).body
+    const { redirect_uris } = web
+    const seen = {
+      grant_type: 'authorization_code',
+      code: 'x',
+      redirect_uri: redirect_uris[0] ?? '',
+    }
+    const used = (await site.register(web, token)).body
+    now += 3_000_000
+    await site.post('/token', {
+      ...seen,
+      client_id: used.client_id,
+      client_secret: used.client_secret,
+    })
+    now += 700_000
+    await tidy(site.server.areas)
+    const clients = (await site.admin('GET', '/clients')).body
+    const names = new Set(clients.map(({ clientId }: { clientId: string }) => clientId))
+    expect([old, adopted, young, used].map(({ client_id }) => names.has(client_id))).toEqual([
+      false,
+      true,
+      false,
+      true,
+    ])
+    await site.allow(clean)
+  })
+
+  it('a client that files own is no longer changed by itself', async () => {
+    const body = (await site.register(web, token)).body
+    await site.server.areas.realm.writer.write({
+      realm: 'acme',
+      caller: { actor: 'system', sourceIp: '127.0.0.1', permissions: new Set() },
+      door: { source: 'changeset', origin: 'declared', owner: 'files' },
+      operations: [
+        { op: 'put', kind: Client, key: body.client_id, doc: (before) => before, secrets: {} },
+      ],
+    })
+    const { registration_client_uri: url, registration_access_token: own, client_id } = body
+    expect((await site.manage('GET', url, own)).status).toBe(200)
+    expect((await site.manage('PUT', url, own, { ...web, client_id })).status).toBe(403)
+    expect((await site.manage('DELETE', url, own)).status).toBe(403)
+  })
+})
