@@ -6,7 +6,7 @@ import { sealRest } from '#server/audit/sealing.ts'
 import type { Config } from '#server/config/index.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
-import { giveBackMemory, SETTLED_MS } from '#server/platform/tuning/memory.ts'
+import { boundNewObjects, giveBackMemory, SETTLED_MS } from '#server/platform/tuning/memory.ts'
 import { isOn, switchOff } from '#server/platform/tuning/switches.ts'
 import { createApp } from './app.ts'
 import { startBackground } from './background.ts'
@@ -51,6 +51,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
     const admin = await bootstrap(areas.realm.realms, config.bootstrap)
     areas.admin.health.started()
     const background = await startBackground(areas)
+    const endBound = isOn('bound-new-objects') ? boundNewObjects() : () => undefined
     const settled = isOn('give-back-memory')
       ? setTimeout(giveBackMemory, SETTLED_MS).unref()
       : undefined
@@ -63,6 +64,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
       await stopping
       await sealRest({ sealEvents, outbox, logger })
       await areas.close()
+      endBound()
     }
     return { admin, stop }
   } catch (error) {
