@@ -6,7 +6,7 @@ import { sealRest } from '#server/audit/sealing.ts'
 import type { Config } from '#server/config/index.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
-import { boundNewObjects, giveBackMemory, SETTLED_MS } from '#server/platform/tuning/memory.ts'
+import { boundNewObjects } from '#server/platform/tuning/memory.ts'
 import { isOn, switchOff } from '#server/platform/tuning/switches.ts'
 import { createApp } from './app.ts'
 import { startBackground } from './background.ts'
@@ -52,11 +52,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
     areas.admin.health.started()
     const background = await startBackground(areas)
     const endBound = isOn('bound-new-objects') ? boundNewObjects() : () => undefined
-    const settled = isOn('give-back-memory')
-      ? setTimeout(giveBackMemory, SETTLED_MS).unref()
-      : undefined
     const stop = async (): Promise<void> => {
-      clearTimeout(settled)
       areas.admin.health.stopping()
       const stopping = background.stop()
       await sleep(config.limits.shutdownDelay * 1000)

@@ -2,7 +2,6 @@
 
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 
 /** Flags come and go, and V8 complains on stderr of those it does not know: only where this one was seen to work. */
 const knowsGrowthFactor = process.versions.v8.startsWith('13.')
@@ -35,24 +34,4 @@ export const boundNewObjects = (): (() => void) => {
     collections.disconnect()
     setGrowing(true)
   }
-}
-
-/** By then the first requests after the start are answered. */
-export const SETTLED_MS = 500
-
-type Collect = (options: Readonly<Record<'type' | 'execution' | 'flavor', string>>) => void
-
-/**
- * Gives back to the system what only the start needed. V8 keeps the space in which modules were loaded and routes were
- * made until memory is short; nothing but a collection of the last resort makes that space small again. It takes about as
- * long as the check of four passwords.
- *
- * Idle: 1.18, 1.17, 1.10.
- */
-export const giveBackMemory = (): void => {
-  setFlagsFromString('--expose-gc')
-  const collect = runInNewContext('globalThis.gc') as Collect | undefined
-  setFlagsFromString('--no-expose-gc')
-  // Nothing where another thread, which shares the flags, has taken it back in between.
-  collect?.({ type: 'major', execution: 'sync', flavor: 'last-resort' })
 }

@@ -1,7 +1,7 @@
 /**
  * Each measure that is there for speed or memory alone has a name and can be switched off with `--tuning-off`: to measure
- * it (`npm run bench -- tuning`), and to find out whether a fault comes from it. One list for the process, because most
- * of them are settings of V8, which are that too.
+ * it (`npm run bench -- tuning`), and to find out whether a fault comes from it. One list for the process, because settings
+ * of V8 are of the process too.
  */
 
 import type { Tuning } from '#server/config/tunings.ts'

@@ -4,8 +4,6 @@ import type { Statement, StatementResult } from '../contract.ts'
 
 export interface WriterData {
   readonly file: string
-  /** Once it has started, what only the start needed. */
-  readonly givesBackMemory: boolean
 }
 
 export interface Job {

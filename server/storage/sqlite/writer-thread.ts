@@ -4,7 +4,6 @@
  */
 
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads'
-import { giveBackMemory, SETTLED_MS } from '#server/platform/tuning/memory.ts'
 import { openWriting } from './connections.ts'
 import { reasonOf } from './failures.ts'
 import { runGroup, type WriteConnection, writeConnection } from './group.ts'
@@ -39,12 +38,11 @@ function tell(port: MessagePort, message: ToMain): void {
   port.postMessage(message)
 }
 
-function start(port: MessagePort, { file, givesBackMemory }: WriterData): void {
+function start(port: MessagePort, { file }: WriterData): void {
   try {
     const connection = writeConnection(openWriting(file))
     port.on('message', (message: ToThread) => serve(port, connection, message))
     tell(port, { kind: 'ready' })
-    if (givesBackMemory) setTimeout(giveBackMemory, SETTLED_MS).unref()
   } catch (error) {
     tell(port, { kind: 'failed', message: reasonOf(error) })
   }

@@ -5,7 +5,6 @@
 
 import { Worker } from 'node:worker_threads'
 import { threadEntry } from '#server/platform/threads/thread-entry.ts'
-import { isOn } from '#server/platform/tuning/switches.ts'
 import {
   ConstraintError,
   GuardFailedError,
@@ -51,7 +50,7 @@ export class SqliteWriter {
 
   /** Resolves when the thread has opened the database. */
   static async start({ file, entry = findEntry(), onDeath }: WriterOptions): Promise<SqliteWriter> {
-    const workerData: WriterData = { file, givesBackMemory: isOn('give-back-memory') }
+    const workerData: WriterData = { file }
     const worker = new Worker(entry, { workerData, name: 'sqlite-writer' })
     const writer = new SqliteWriter(worker, onDeath ?? (() => {}))
     try {

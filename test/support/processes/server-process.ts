@@ -75,8 +75,7 @@ export const startServerProcess = async (
 ): Promise<ServerProcess> => {
   const port = await freePort()
   const server = spawnCli(['server', ...args, '--port', String(port), ...more], {
-    // It takes 0.2 s of processor time after every start; servers of `iamctl dev` and of the other helpers have it on.
-    env: { IAMCTL_TUNING_OFF: 'give-back-memory', ...withKeyPairs(), ...env },
+    env: { ...withKeyPairs(), ...env },
     ...(enter && { runtime: [...enter, process.execPath] }),
   })
   await server.waitForLine(/is ready at/)
