@@ -22,6 +22,7 @@ import { followEvents } from './event-stream.ts'
 import { type Call, path } from './http/call.ts'
 import { isProblem } from './http/errors.ts'
 import { invitationCalls } from './invitations.ts'
+import { scimTargetCalls } from './provisioning/scim-targets.ts'
 import type { EventFilter, EventPage } from './records.ts'
 import { webhookCalls } from './webhooks.ts'
 
@@ -244,6 +245,7 @@ export interface LiveCalls {
   readonly authz: ReturnType<typeof authzCalls>
   readonly saml: ReturnType<typeof samlCalls>
   readonly directories: ReturnType<typeof directoryCalls>
+  readonly scimTargets: ReturnType<typeof scimTargetCalls>
   readonly identityProviders: ReturnType<typeof providerCalls>
   readonly users: ReturnType<typeof userCalls>
   readonly sessions: ReturnType<typeof sessionCalls>
@@ -258,6 +260,7 @@ export const liveCalls = (call: Call): LiveCalls => ({
   authz: authzCalls(call),
   saml: samlCalls(call),
   directories: directoryCalls(call),
+  scimTargets: scimTargetCalls(call),
   identityProviders: providerCalls(call),
   users: userCalls(call),
   sessions: sessionCalls(call),

@@ -44,6 +44,7 @@ import { listRevisions } from './realm/history/list.ts'
 import { showRevision } from './realm/history/show.ts'
 import { importRealm } from './realm/import.ts'
 import { rollback } from './realm/rollback.ts'
+import { reconcileScim } from './scim/reconcile.ts'
 import { server } from './server/server.ts'
 import { listSessions } from './sessions/list.ts'
 import { revokeSessions } from './sessions/revoke.ts'
@@ -100,6 +101,7 @@ export const commandGroups: readonly CommandGroup[] = [
         revokeInvitation,
       ]),
       noun('sessions', 'list and end sessions', [listSessions, revokeSessions]),
+      noun('scim', 'provision users and groups over SCIM', [reconcileScim]),
       noun('sync', 'read users and groups from outside', [syncDirectory]),
       events,
       noun('keys', 'manage the signing keys of a realm or a client', [

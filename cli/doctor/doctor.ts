@@ -10,6 +10,7 @@ import { checkIdentityProviders } from './identity-providers.ts'
 import { checkFiles, checkMemory, checkProgram, findingOf } from './machine.ts'
 import { checkRealm } from './realm.ts'
 import { checkSaml } from './saml.ts'
+import { checkScimTargets } from './scim-targets.ts'
 import { checkServer } from './server.ts'
 
 /** Short: a server that takes longer is itself a problem to report. */
@@ -55,6 +56,7 @@ const asCaller = async (connection: Connection): Promise<Finding[]> => {
         ...(await checkRealm(connection)),
         ...(await checkSaml(connection, Date.now())),
         ...(await checkIdentityProviders(connection)),
+        ...(await checkScimTargets(connection)),
       ]
 }
 

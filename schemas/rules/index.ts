@@ -8,6 +8,7 @@ import { samlClient } from './clients/saml-client.ts'
 import { samlClientMapper } from './clients/saml-client-mapper.ts'
 import { messageTemplate } from './notifications/message-template.ts'
 import { messagingProvider } from './notifications/messaging-provider.ts'
+import { scimTarget } from './provisioning/scim-target.ts'
 import { workloadIdentity } from './provisioning/workload-identity.ts'
 import type { KindRule, Rule } from './rule.ts'
 import { settings } from './settings.ts'
@@ -36,6 +37,7 @@ const list: readonly KindRule[] = [
   role,
   samlClient,
   samlClientMapper,
+  scimTarget,
   settings,
   subjectClaim,
   workloadIdentity,

@@ -63,6 +63,7 @@ import { listAdminRoles, listPermissions, setAdminRole } from './roles/admin-rol
 import { setDefaultRole } from './roles/default-role.ts'
 import { importMetadataActions } from './saml-clients/import-metadata.ts'
 import { samlStatus } from './saml-clients/saml-status.ts'
+import { type ScimTargetActionParts, scimTargetActions } from './scim-targets/scim-targets.ts'
 import { setNotBefore } from './sessions/not-before.ts'
 import { sessionActions } from './sessions/sessions.ts'
 import { whoami } from './sessions/whoami.ts'
@@ -104,6 +105,7 @@ export interface ActionNeeds {
   readonly selfService: Pick<SelfServiceArea, 'exportData'>
   readonly directories: Pick<DirectoriesArea, 'check' | 'syncStandingOf'>
   readonly syncDirectory: Synchronize
+  readonly scimOut: ScimTargetActionParts['scimOut']
   readonly baseUrl: string
 }
 
@@ -191,6 +193,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     checkProvider({ broker: needs.broker, directories: needs.directories, vault, baseUrl }),
     syncDirectory({ sync: needs.syncDirectory, vault }),
     readDirectorySync({ standingOf: needs.directories.syncStandingOf }),
+    ...scimTargetActions({ scimOut: needs.scimOut, recorder }),
     ...flowActions({ writer, presenter, copy }),
     ...keyActions({ storage, signingKeys, keyPolicies, clock }),
     ...provisioningTokenActions({ storage, recorder, clock }),

@@ -11,6 +11,8 @@ import { startWorker, type Worker } from './worker.ts'
 export interface Jobs {
   /** Statements for the transaction of whatever causes the jobs; they wake the other nodes. `wake` once it is committed. */
   enqueueStatements(queue: string, jobs: readonly NewJob[]): Statement[]
+  /** As `enqueueStatements`, for a queue with one job a target: it runs once after this, however often it is asked for. */
+  askStatements(queue: string, job: NewJob, options: { readonly mended: boolean }): Statement[]
   /** This node looks for due jobs now. */
   wake(queue?: string): void
   /** What the process before this one was at when it died is free at once, where there can be no other process. */
@@ -66,6 +68,10 @@ export const openJobs = (parts: JobsParts): Jobs => {
 
   return {
     enqueueStatements,
+    askStatements: (queue, job, options) => [
+      ...store.ask(queue, job, clock.now(), options),
+      ...announcement(queue),
+    ],
     wake: (queue) => {
       for (const [name, own] of workers)
         if (queue === undefined || queue === name) for (const worker of own) worker.wake()

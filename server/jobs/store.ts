@@ -81,6 +81,37 @@ export const createJobStore = ({ db, dialect }: Pick<Storage, 'db' | 'dialect'>)
       )
     },
 
+    /**
+     * Asks for a run of a lane: a job that waits and has not begun becomes due, and otherwise there is a new one. One that waits
+     * after a failure keeps its time, unless the reason of the failure may be gone.
+     */
+    ask: (
+      queue: string,
+      { realm = null, target = '', payload }: NewJob,
+      now: number,
+      { mended }: { readonly mended: boolean },
+    ): Statement[] => {
+      const waiting = db
+        .updateTable('jobs')
+        .set({ next_at: now, attempts: 0 })
+        .where('queue', '=', queue)
+        .where('target', '=', target)
+        .where('state', '=', 'waiting')
+        .where('lease', 'is', null)
+        .where('next_at', '>', now)
+      const at = sql`cast(${now} as bigint)`
+      const made = sql`
+        insert into jobs (job_id, queue, realm, target, payload, state, attempts, next_at, created_at)
+        select cast(${newId()} as text), cast(${queue} as text), cast(${realm} as text),
+          cast(${target} as text), cast(${JSON.stringify(payload)} as text), 'waiting', 0, ${at}, ${at}
+        where not exists (select 1 from jobs as other where other.queue = ${queue}
+          and other.target = ${target} and other.state = 'waiting' and other.lease is null)`
+      return [
+        statement(mended ? waiting : waiting.where('attempts', '=', 0)),
+        statement({ compile: () => made.compile(db) }),
+      ]
+    },
+
     /** When the next job may be taken; nothing where there is none. */
     nextAt: async (lanes: Lanes): Promise<number | undefined> => {
       const { rows } = await sql<{ at: number | null }>`
@@ -201,6 +232,24 @@ export const isJobWaiting = async (
     .where('lease', 'is', null)
     .executeTakeFirst()
   return row !== undefined
+}
+
+/** When the job of a lane is tried again after a failure; nothing where none has failed. */
+export const nextAttemptAt = async (
+  { db }: Pick<Storage, 'db'>,
+  { queue, target }: { readonly queue: string; readonly target: string },
+): Promise<number | undefined> => {
+  const row = await db
+    .selectFrom('jobs')
+    .select('next_at')
+    .where('queue', '=', queue)
+    .where('target', '=', target)
+    .where('state', '=', 'waiting')
+    .where('lease', 'is', null)
+    .where('attempts', '>', 0)
+    .orderBy('id')
+    .executeTakeFirst()
+  return row?.next_at
 }
 
 /** Whether a job that waits has failed so often; an attempt under way does not count. */

@@ -36,6 +36,8 @@ export interface Metrics {
   messageSuppressed(realm: string, limit: string): void
   /** An answer of an identity provider, by its protocol and by success or the reason of the refusal. */
   brokerAnswer(realm: string, protocol: string, outcome: string): void
+  /** A user or group that a SCIM target was sent, by the name of the target and what came of it. */
+  scimSent(realm: string, target: string, outcome: string): void
   request(request: HandledRequest): void
   jobAttempted(queue: string, outcome: Attempted): void
   figures(): Promise<Figures>
@@ -58,6 +60,7 @@ const names = {
   samlLogouts: 'svc_saml_logout_total',
   suppressed: 'svc_messages_suppressed_total',
   brokerAnswers: 'svc_identity_provider_answers_total',
+  scim: 'svc_scim_provisioned_total',
 } as const
 
 /** What became of an admin write; nothing where it was neither done nor denied. */
@@ -90,6 +93,11 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
     'protocol',
     'outcome',
   ])
+  const scim = counter(names.scim, 'Users and groups that SCIM targets were sent.', [
+    'realm',
+    'target',
+    'outcome',
+  ])
   const durations = createRequestDurations()
   new Gauge({
     name: 'svc_queue_depth',
@@ -117,6 +125,7 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
     samlLogout: (realm, outcome) => samlLogouts.inc({ realm, outcome }),
     messageSuppressed: (realm, limit) => suppressed.inc({ realm, limit }),
     brokerAnswer: (realm, protocol, outcome) => brokerAnswers.inc({ realm, protocol, outcome }),
+    scimSent: (realm, target, outcome) => scim.inc({ realm, target, outcome }),
     request: durations.observe,
     jobAttempted,
     // The declaration of the library has the types as members of an enum; at run time they are words.

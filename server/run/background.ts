@@ -23,6 +23,7 @@ export const jobHandlers = (areas: Areas): readonly JobHandler[] => [
   logoutJobs(areas),
   areas.oidc.pings as JobHandler,
   areas.webhooks.handler as JobHandler,
+  areas.scimOut.handler,
 ]
 
 /** The notice of a new device belongs to a sign-in and does not end sessions. */
@@ -30,10 +31,11 @@ const mayEndSessions = (category: EventCategory, type: EventType): boolean =>
   type === 'LOGOUT' || (category !== 'AUTHN' && type !== 'NEW_DEVICE')
 
 export const startBackground = async (areas: Areas): Promise<RunningJobs> => {
-  const { given, jobs, audit, webhooks } = areas
+  const { given, jobs, audit, webhooks, scimOut } = areas
   const { sealEvents, outbox, forwarder } = audit
   await jobs.takeOver()
   const fanOut = webhooks.start()
+  const feed = scimOut.start()
   const endSealing = startSealing({ sealEvents, outbox, logger: given.logger })
   const endForwarding = forwarder.start()
   const running = await jobs.start(jobHandlers(areas))
@@ -44,11 +46,18 @@ export const startBackground = async (areas: Areas): Promise<RunningJobs> => {
   return {
     idle: async () => {
       await fanOut.idle()
+      await feed.idle()
       await running.idle()
     },
     stop: async () => {
       unlisten()
-      await Promise.allSettled([fanOut.stop(), endForwarding(), endSealing(), running.stop()])
+      await Promise.allSettled([
+        fanOut.stop(),
+        feed.stop(),
+        endForwarding(),
+        endSealing(),
+        running.stop(),
+      ])
     },
   }
 }

@@ -24,6 +24,7 @@ import { openPlatform } from '#server/platform/open.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import type { PasswordEngine } from '#server/platform/passwords/engine.ts'
 import { openProvisioning } from '#server/provisioning/open.ts'
+import { openScimOut } from '#server/provisioning/scim/out/open.ts'
 import { openRealm } from '#server/realm/open.ts'
 import { masterRealm as master } from '#server/realm/realms.ts'
 import { openSaml } from '#server/saml/open.ts'
@@ -113,16 +114,17 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
     storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, authz, http, signIn,
     beginSamlLogout, broker, provisioning,
   })
+  const scimOut = openScimOut({ storage, copy, clock, logger, outgoing, vault, metrics, jobs, audit })
   const selfService = openSelfService({
     storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, authz, realm, http, signIn, oidc,
   })
   const admin = openAdmin({
     config, storage, copy, clock, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
-    realm, authz, webhooks, http, broker, oidc, saml, selfService, directories, syncDirectory, baseUrl, master,
+    realm, authz, webhooks, http, broker, oidc, saml, selfService, directories, syncDirectory, scimOut, baseUrl, master,
   })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, scheduledSyncs, credentials, sessions, tokens,
-    realm, authz, webhooks, http, broker, signIn, oidc, saml, provisioning, selfService, admin, close,
+    realm, authz, webhooks, http, broker, signIn, oidc, saml, provisioning, scimOut, selfService, admin, close,
   }
 }
 

@@ -11,6 +11,7 @@ import { readInSlices } from '#server/storage/documents/reads.ts'
 import { preparedQuery } from '#server/storage/prepared.ts'
 import { inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { Tables, UserGroupRow, UserRoleRow, UserRow } from '#server/storage/tables/tables.ts'
+import { noteUserChanges } from './user-changes.ts'
 
 type Db = Pick<Storage, 'db'>
 
@@ -112,8 +113,13 @@ export const unassignRole = ({ db }: Db, userId: string, roleId: string): Statem
   statement(db.deleteFrom('user_roles').where('user_id', '=', userId).where('role_id', '=', roleId))
 
 /** For users who are in none of them yet. */
-export const insertUserGroups = ({ db }: Db, rows: readonly UserGroupRow[]): Statement[] =>
-  insertRows(db, 'user_groups', rows)
+export const insertUserGroups = ({ db }: Db, rows: readonly UserGroupRow[]): Statement[] => [
+  ...insertRows(db, 'user_groups', rows),
+  ...noteMembers({ db }, rows),
+]
+
+const noteMembers = (storage: Db, rows: readonly UserGroupRow[]): Statement[] =>
+  noteUserChanges(storage, [...new Set(rows.map(({ user_id }) => user_id))])
 
 /** Direct members of the groups. */
 export const membershipsIn = ({ db }: Db, groupIds: readonly string[]): Promise<UserGroupRow[]> =>
@@ -122,28 +128,43 @@ export const membershipsIn = ({ db }: Db, groupIds: readonly string[]): Promise<
   )
 
 /** Each row goes, if it is there. */
-export const leaveGroups = ({ db }: Db, rows: readonly UserGroupRow[]): Statement[] =>
-  [...Map.groupBy(rows, ({ group_id }) => group_id)].flatMap(([groupId, own]) =>
+export const leaveGroups = ({ db }: Db, rows: readonly UserGroupRow[]): Statement[] => [
+  ...[...Map.groupBy(rows, ({ group_id }) => group_id)].flatMap(([groupId, own]) =>
     inSlices(own.map(({ user_id }) => user_id)).map((ids) =>
       statement(
         db.deleteFrom('user_groups').where('group_id', '=', groupId).where('user_id', 'in', ids),
       ),
     ),
-  )
+  ),
+  ...noteMembers({ db }, rows),
+]
 
-/** Changes no row where the user is a member already. */
-export const joinGroup = ({ db }: Db, userId: string, groupId: string): Statement =>
+/** The first statement changes no row where the user is a member already. */
+export const joinGroup = (
+  { db }: Db,
+  userId: string,
+  groupId: string,
+): [change: Statement, ...Statement[]] => [
   statement(
     db
       .insertInto('user_groups')
       .values({ user_id: userId, group_id: groupId })
       .onConflict((conflict) => conflict.doNothing()),
-  )
+  ),
+  ...noteUserChanges({ db }, [userId]),
+]
 
-export const leaveGroup = ({ db }: Db, userId: string, groupId: string): Statement =>
+/** The first statement changes no row where the user is no member. */
+export const leaveGroup = (
+  { db }: Db,
+  userId: string,
+  groupId: string,
+): [change: Statement, ...Statement[]] => [
   statement(
     db.deleteFrom('user_groups').where('user_id', '=', userId).where('group_id', '=', groupId),
-  )
+  ),
+  ...noteUserChanges({ db }, [userId]),
+]
 
 /** Changes no row where the user is a member already. */
 export const joinOrganization = (

@@ -7,6 +7,7 @@ import { isStorable, readInSlices } from '#server/storage/documents/reads.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, held, inSlices, statement } from '#server/storage/statements.ts'
 import type { Tables, UserRow } from '#server/storage/tables/tables.ts'
+import { noteUserChanges } from './user-changes.ts'
 
 type Db = Pick<Storage, 'db'>
 type UserIds = SelectQueryBuilder<Tables, 'users', { id: string }>
@@ -93,13 +94,15 @@ export const setRequiredActions = (
   )
 
 /** The lock that an administrator sets. */
-export const setLocked = ({ db }: Db, id: string, locked: boolean): Statement =>
+export const setLocked = ({ db }: Db, id: string, locked: boolean): Statement[] => [
   statement(
     db
       .updateTable('users')
       .set((eb) => ({ locked: locked ? 1 : 0, version: eb('version', '+', 1) }))
       .where('id', '=', id),
-  )
+  ),
+  ...noteUserChanges({ db }, [id]),
+]
 
 /** Users who are no longer declared in a file; nothing else of them changes. */
 export const releaseUsers = ({ db }: Db, ids: readonly string[], now: number): Statement[] =>
@@ -115,7 +118,27 @@ export const releaseUsers = ({ db }: Db, ids: readonly string[], now: number): S
   )
 
 /** Rows that refer to the users are deleted with them. */
-export const deleteUsers = ({ db }: Db, ids: readonly string[]): Statement[] =>
-  inSlices(ids).map((part) =>
+export const deleteUsers = ({ db }: Db, ids: readonly string[]): Statement[] => [
+  ...noteUserChanges({ db }, ids),
+  ...inSlices(ids).map((part) =>
     guarded(db.deleteFrom('users').where('id', 'in', part), 'users', part.length),
-  )
+  ),
+]
+
+/** The ids of the users of a realm in their order, after one of them. */
+export const userIdsAfter = async (
+  { db }: Db,
+  realm: string,
+  after: string,
+  max: number,
+): Promise<string[]> => {
+  const rows = await db
+    .selectFrom('users')
+    .select('id')
+    .where('realm', '=', realm)
+    .where('id', '>', after)
+    .orderBy('id')
+    .limit(max)
+    .execute()
+  return rows.map(({ id }) => id)
+}

@@ -12,6 +12,7 @@ import { changeRows, guarded, inSlices, insertRows, statement } from '#server/st
 import type { Tables, UserRow } from '#server/storage/tables/tables.ts'
 import { refusal } from '#server/storage/values.ts'
 import { foldName } from './names.ts'
+import { noteUserChanges } from './user-changes.ts'
 
 /** Who signs in with a name, and what the password is checked against. */
 export interface LoginUser {
@@ -164,6 +165,7 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
     createStatements: (user) => [
       ...insertRows(db, 'users', [user]),
       ...insertNames([{ before: undefined, after: user }]),
+      ...noteUserChanges({ db }, [user.id]),
     ],
 
     updateStatements: (before, after) => [
@@ -177,6 +179,7 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
       ),
       ...dropNames(before, after),
       ...insertNames([{ before, after }]),
+      ...noteUserChanges({ db }, [after.id]),
     ],
 
     saveStatements(changes) {
@@ -209,10 +212,17 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
           made.map(({ after }) => after),
         ),
         ...insertNames(changes),
+        ...noteUserChanges(
+          { db },
+          changes.map(({ after }) => after.id),
+        ),
       ]
     },
 
-    deleteStatements: (id) => [guarded(db.deleteFrom('users').where('id', '=', id), `user:${id}`)],
+    deleteStatements: (id) => [
+      ...noteUserChanges({ db }, [id]),
+      guarded(db.deleteFrom('users').where('id', '=', id), `user:${id}`),
+    ],
 
     async explain(error, user) {
       if (!(error instanceof ConstraintError) || error.constraint !== 'unique') return error

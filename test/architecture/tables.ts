@@ -32,6 +32,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'erasure_requests',
     'erased_people',
     'message_limits',
+    'user_changes',
   ],
   'server/credentials': [
     'credentials',
@@ -80,7 +81,13 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'consents',
   ],
   'server/authz': ['permission_tickets', 'resource_shares'],
-  'server/provisioning': ['provisioning_tokens', 'registered_clients'],
+  'server/provisioning': [
+    'provisioning_tokens',
+    'registered_clients',
+    'scim_targets',
+    'scim_resources',
+    'scim_members',
+  ],
 }
 
 const ownerOf: ReadonlyMap<string, string> = new Map(
@@ -152,6 +159,11 @@ const crossReads: readonly CrossRead[] = [
     purpose: 'memberships of managed users are made of the references of their documents',
   },
   {
+    path: 'server/users/user-changes.ts',
+    tables: ['documents'],
+    purpose: 'changes of users are noted only in realms that have SCIM targets',
+  },
+  {
     path: 'server/users/links/links.ts',
     tables: ['documents'],
     purpose: 'links of a deleted provider, which the one that replaces it takes over',
@@ -200,6 +212,11 @@ const crossReads: readonly CrossRead[] = [
     path: 'server/realm/transfer/user-ids.ts',
     tables: ['users'],
     purpose: 'whether the ids of an export are free',
+  },
+  {
+    path: 'server/realm/behaviours/scim-target.ts',
+    tables: ['scim_targets'],
+    purpose: 'a target is shown with how far provisioning is',
   },
   {
     path: 'server/realm/rules/impacts.ts',

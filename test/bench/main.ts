@@ -20,6 +20,7 @@ import { measureIssuer } from './measurements/protocols/issuer.ts'
 import { measurePages } from './measurements/protocols/pages.ts'
 import { measureSaml } from './measurements/protocols/saml.ts'
 import { measureSamlSso } from './measurements/protocols/saml-sso.ts'
+import { measureScimOut } from './measurements/protocols/scim-out.ts'
 import { measureSignIns } from './measurements/protocols/sign-ins.ts'
 import { measureWebhooks } from './measurements/protocols/webhooks.ts'
 import { measureDirectory } from './measurements/server/directory.ts'
@@ -52,6 +53,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   pages: measurePages,
   issuer: measureIssuer,
   webhooks: measureWebhooks,
+  'scim-out': measureScimOut,
   directory: measureDirectory,
   memory: measureMemory,
   tuning: measureTuning,

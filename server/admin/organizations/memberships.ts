@@ -24,6 +24,8 @@ import { ignoreDone, unlessDone } from '../credentials/already.ts'
 import { changeManagedUser } from '../users/managed-user.ts'
 import { showUsers, type UserParts, userEvent, userSchema, userToChange } from '../users/users.ts'
 
+type Change = readonly [change: Statement, ...Statement[]]
+
 /** One kind of membership. */
 interface Membership {
   readonly kind: Kind
@@ -31,8 +33,9 @@ interface Membership {
   /** The field of a managed user that names it. */
   readonly field: 'groups' | 'organizations'
   readonly members: (parts: UserParts, id: string) => Promise<UserRow[]>
-  readonly join: (parts: UserParts, userId: string, id: string) => Statement
-  readonly leave: (parts: UserParts, userId: string, id: string) => Statement
+  /** The first statement is the change itself, which touches no row where it is so already. */
+  readonly join: (parts: UserParts, userId: string, id: string) => Change
+  readonly leave: (parts: UserParts, userId: string, id: string) => Change
   /** Refuses to hand out what the caller does not hold. */
   readonly refuse: (parts: UserParts, context: ActionContext, to: StoredDocument) => Promise<void>
 }
@@ -56,10 +59,12 @@ const organizations: Membership = {
   param: 'orgId',
   field: 'organizations',
   members: ({ storage }, id) => membersOfOrganization(storage, id),
-  join: ({ storage, clock }, userId, id) => joinOrganization(storage, userId, id, clock.now()),
-  leave: ({ storage }, userId, id) => leaveOrganization(storage, userId, id),
+  join: ({ storage, clock }, userId, id) => [joinOrganization(storage, userId, id, clock.now())],
+  leave: ({ storage }, userId, id) => [leaveOrganization(storage, userId, id)],
   refuse: async () => undefined,
 }
+
+const onceOnly = ([change, ...notes]: Change): Statement[] => [unlessDone(change), ...notes]
 
 const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
   const { kind, param, field } = membership
@@ -68,7 +73,7 @@ const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
   const documentIn = ({ view, params }: ActionContext): Promise<StoredDocument> =>
     findIn(view, kind, params[param] ?? '')
 
-  interface Change {
+  interface Edit {
     /** The keys that a managed user's document names. */
     readonly edit: (keys: readonly string[]) => string[]
     readonly statements: (user: UserRow) => Promise<readonly Statement[]>
@@ -79,7 +84,7 @@ const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
   const change = async (
     context: ActionContext,
     document: StoredDocument,
-    { edit, statements, word }: Change,
+    { edit, statements, word }: Edit,
   ): Promise<unknown> => {
     const user = await userToChange(parts, context)
     if (user.managed === 1)
@@ -105,7 +110,7 @@ const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
       await membership.refuse(parts, context, document)
       return change(context, document, {
         edit: (keys) => [...keys.filter((key) => key !== document.key), document.key],
-        statements: async ({ id }) => [unlessDone(membership.join(parts, id, document.id))],
+        statements: async ({ id }) => onceOnly(membership.join(parts, id, document.id)),
         word: 'added',
       })
     },
@@ -140,8 +145,8 @@ const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
         return change(context, document, {
           edit: (keys) => keys.filter((key) => key !== document.key),
           statements: (user) => {
-            const removal = unlessDone(membership.leave(parts, user.id, document.id))
-            return parts.lastAdmin.aroundData(context.view, [user], [removal], document)
+            const removal = onceOnly(membership.leave(parts, user.id, document.id))
+            return parts.lastAdmin.aroundData(context.view, [user], removal, document)
           },
           word: 'removed',
         })

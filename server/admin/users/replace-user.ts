@@ -118,7 +118,7 @@ export const replaceUser = (parts: UserParts): Action => {
             statements: await parts.lastAdmin.aroundData(
               context.view,
               lock.locked ? [before] : [],
-              [flag, ...lock.statements],
+              [...flag, ...lock.statements],
             ),
             events: lock.events.map((type) => userEvent(context, type, before.id)),
           }

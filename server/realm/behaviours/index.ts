@@ -9,6 +9,7 @@ import { group } from './group.ts'
 import { identityProvider } from './identity-provider.ts'
 import { role } from './role.ts'
 import { samlClient } from './saml-client.ts'
+import { scimTarget } from './scim-target.ts'
 import { withSharedRules } from './shared-rules.ts'
 import { type UserBehaviourParts, user } from './user.ts'
 import { webhook } from './webhook.ts'
@@ -23,6 +24,7 @@ export const createBehaviours = (parts: UserBehaviourParts): Behaviours =>
     'identity-provider': identityProvider,
     role,
     'saml-client': samlClient,
+    'scim-target': scimTarget,
     user: user(parts),
     webhook,
   })

@@ -17,16 +17,8 @@ import type * as broker from './broker-tables.ts'
 import type * as directory from './directory-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
 import type * as provisioning from './provisioning-tables.ts'
-import type {
-  ProviderMetadataRow,
-  SamlArtifactRow,
-  SamlKeyUseRow,
-  SamlLogoutRow,
-  SamlMetadataReadRow,
-  SamlNameIdRow,
-  SamlRequestRow,
-  SamlSessionRow,
-} from './saml-tables.ts'
+import type * as saml from './saml-tables.ts'
+import type * as scim from './scim-tables.ts'
 import type {
   AddressUndoRow,
   ApprovalRow,
@@ -346,6 +338,10 @@ export interface Tables {
   directory_groups: directory.DirectoryGroupRow
   provisioning_tokens: provisioning.ProvisioningTokenRow
   registered_clients: provisioning.RegisteredClientRow
+  user_changes: scim.UserChangeRow
+  scim_targets: scim.ScimTargetRow
+  scim_resources: scim.ScimResourceRow
+  scim_members: scim.ScimMemberRow
   push_tokens: PushTokenRow
   client_secrets: ClientSecretRow
   agent_states: AgentStateRow
@@ -362,14 +358,14 @@ export interface Tables {
   ciba_requests: CibaRequestRow
   consents: ConsentRow
   session_clients: SessionClientRow
-  saml_requests: SamlRequestRow
-  saml_name_ids: SamlNameIdRow
-  saml_sessions: SamlSessionRow
-  saml_logouts: SamlLogoutRow
-  saml_artifacts: SamlArtifactRow
-  saml_metadata_reads: SamlMetadataReadRow
-  identity_provider_metadata: ProviderMetadataRow
-  saml_key_uses: SamlKeyUseRow
+  saml_requests: saml.SamlRequestRow
+  saml_name_ids: saml.SamlNameIdRow
+  saml_sessions: saml.SamlSessionRow
+  saml_logouts: saml.SamlLogoutRow
+  saml_artifacts: saml.SamlArtifactRow
+  saml_metadata_reads: saml.SamlMetadataReadRow
+  identity_provider_metadata: saml.ProviderMetadataRow
+  saml_key_uses: saml.SamlKeyUseRow
   not_before: NotBeforeRow
   jobs: JobRow
   outbox_cursors: OutboxCursorRow

@@ -49,7 +49,7 @@ export const giveMapped = (
         select ${userId}, ${provider}, ${kind}, ${target} where not exists (${held})
         on conflict (user_id, provider, kind, target_id) do nothing`,
     ),
-    isGroup ? joinGroup(storage, userId, target) : assignRole(storage, userId, target),
+    ...(isGroup ? joinGroup(storage, userId, target) : [assignRole(storage, userId, target)]),
   ]
 }
 
@@ -70,7 +70,7 @@ export const withdrawMapped = (
         .where('kind', '=', kind)
         .where('target_id', '=', target),
     ),
-    isGroup ? leaveGroup(storage, userId, target) : unassignRole(storage, userId, target),
+    ...(isGroup ? leaveGroup(storage, userId, target) : [unassignRole(storage, userId, target)]),
   ]
 }
 

@@ -82,6 +82,13 @@ const broken: Readonly<Record<string, Doc>> = {
     ssoSessionMaxLifespan: 60,
     browserFlow: 'browser-second-factor',
   },
+  'scim-target': {
+    name: 's',
+    baseUrl: 'https://target.example/scim',
+    filter: 'userName eq',
+    mapping: { active: 'x' },
+    clientId: 'c',
+  },
   'subject-claim': { strategy: 'attribute' },
   'workload-identity': {
     name: 'w',

@@ -104,5 +104,5 @@ export const joinStatements = (
   groups: readonly string[],
 ): Statement[] => [
   ...roles.map((roleId) => assignRole(storage, userId, roleId)),
-  ...groups.map((groupId) => joinGroup(storage, userId, groupId)),
+  ...groups.flatMap((groupId) => joinGroup(storage, userId, groupId)),
 ]

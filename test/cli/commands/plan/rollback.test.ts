@@ -55,7 +55,6 @@ describe('a rollback', () => {
       { key: 'wiki', secrets: [{ pointer: '/token', change: 'set' }] },
     ])
     expect(warnings).toMatchObject([
-      { code: 'not-served', documents: [{ kind: 'scim-target', key: 'wiki' }] },
       { code: 'without-credentials', documents: [{ kind: 'user', key: 'ann' }] },
     ])
   })

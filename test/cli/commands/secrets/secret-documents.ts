@@ -57,6 +57,13 @@ const entries: Readonly<Record<string, Doc>> = {
     driver: 'smtp',
     config: { host: 'mail.example', port: 587 },
   },
+  'scim-target /clientSecret': {
+    name: 'oauth-target',
+    baseUrl: 'https://target.example/scim',
+    authType: 'oauth2',
+    tokenUrl: 'https://target.example/token',
+    clientId: 'iamctl',
+  },
   'scim-target /token': { name: 'target', baseUrl: 'https://target.example/scim' },
   'subject-claim /salt': { strategy: 'pairwise' },
   'user /initialPassword': { username: 'ann' },

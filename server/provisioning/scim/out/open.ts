@@ -1,0 +1,68 @@
+/** Opens provisioning of other services over SCIM: the feed of changes, and the job that sends them. */
+
+import type { AuditArea } from '#server/audit/open.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
+import type { Vault } from '#server/keys/vault.ts'
+import type { Metrics } from '#server/metrics/metrics.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
+import type { StoredDocument } from '#server/storage/documents/document.ts'
+import { checkTarget } from './check.ts'
+import { startFeed } from './feed.ts'
+import { createAccessTokens } from './protocol/access-tokens.ts'
+import { createReconcile, type ReconcileRequest } from './reconcile.ts'
+import { clientOf, scimRuns } from './run.ts'
+import { createStandingOf } from './standing.ts'
+import { createSentMembers } from './state/members.ts'
+import { createResources } from './state/resources.ts'
+import { createStandings } from './state/standings.ts'
+import { type ScimTargetInUse, targetOf } from './target.ts'
+
+export interface ScimOutNeeds {
+  readonly storage: Storage
+  readonly copy: Copy
+  readonly clock: Clock
+  readonly logger: Logger
+  readonly outgoing: Outgoing
+  readonly vault: Pick<Vault, 'reveal'>
+  readonly metrics: Pick<Metrics, 'scimSent'>
+  readonly jobs: Jobs
+  readonly audit: Pick<AuditArea, 'outbox' | 'recorder'>
+}
+
+export const openScimOut = (needs: ScimOutNeeds) => {
+  const { storage, copy, clock, logger, outgoing, vault, metrics, jobs, audit } = needs
+  const { outbox, recorder } = audit
+  const resources = createResources(storage)
+  const members = createSentMembers(storage)
+  const standings = createStandings(storage)
+  const tokens = createAccessTokens({ outgoing, now: () => clock.now() })
+  const clientFor = (target: ScimTargetInUse) => clientOf({ outgoing, tokens, clock }, target)
+  const reconcile = createReconcile({ storage, jobs, resources, members, standings })
+  return {
+    targetOf: (document: StoredDocument): ScimTargetInUse => targetOf(document, vault),
+    standingOf: createStandingOf({ storage, resources, standings }),
+    reconcile: (request: Omit<ReconcileRequest, 'client'>) =>
+      reconcile({ ...request, client: clientFor(request.target) }),
+    check: (target: ScimTargetInUse) => checkTarget(target, clientFor(target)),
+    handler: scimRuns({
+      storage,
+      copy,
+      clock,
+      outgoing,
+      vault,
+      recorder,
+      metrics,
+      resources,
+      members,
+      standings,
+      tokens,
+    }),
+    start: () => startFeed({ storage, copy, outbox, jobs, resources, standings, logger }),
+  }
+}
+
+export type ScimOutArea = ReturnType<typeof openScimOut>

@@ -1,0 +1,175 @@
+/**
+ * The requests of SCIM (RFC 7644 §3) to one target, by the guarded way out and never faster than it allows. An answer that is no
+ * success is thrown as a refusal that says whether the resource, or the whole target, is the reason.
+ */
+
+import type { OutgoingRequest } from '#server/platform/outgoing/client.ts'
+import { OutgoingError } from '#server/platform/outgoing/errors.ts'
+import type { PatchOperation } from '../person.ts'
+import type { ScimTargetInUse } from '../target.ts'
+import type { AccessTokens } from './access-tokens.ts'
+import type { Pace } from './pace.ts'
+import { ScimRefusal } from './refusal.ts'
+
+export type ResourceType = 'Users' | 'Groups'
+
+export interface RemoteResource extends Readonly<Record<string, unknown>> {
+  readonly id: string
+}
+
+export interface ScimClientParts {
+  readonly request: (request: OutgoingRequest) => Promise<{
+    readonly status: number
+    readonly headers: Readonly<Record<string, string>>
+    readonly body: Uint8Array
+  }>
+  readonly tokens: AccessTokens
+  readonly pace: Pace
+  readonly now: () => number
+  readonly signal?: AbortSignal | undefined
+}
+
+const mediaType = 'application/scim+json'
+const timeoutMs = 15_000
+const largestAnswer = 4 * 1024 * 1024
+const longestDetail = 200
+
+/** Seconds or a date (RFC 9110 §10.2.3). */
+const retryAfterOf = (value: string | undefined, now: number): number | null => {
+  const text = value?.trim() ?? ''
+  const ms = /^\d{1,9}$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
+  return Number.isFinite(ms) && ms > 0 ? ms : null
+}
+
+/** The detail of an error (RFC 7644 §3.12), short and on one line: an administrator reads it. */
+const detailOf = (body: unknown): string => {
+  const detail = (body as { detail?: unknown } | null)?.detail
+  if (typeof detail !== 'string') return ''
+  return `: ${detail.replaceAll(/\s+/g, ' ').slice(0, longestDetail)}`
+}
+
+const jsonOf = (body: Uint8Array): unknown => {
+  try {
+    return JSON.parse(Buffer.from(body).toString('utf8'))
+  } catch {
+    return null
+  }
+}
+
+const isResource = (value: unknown): value is RemoteResource =>
+  typeof (value as { id?: unknown } | null)?.id === 'string' && (value as { id: string }).id !== ''
+
+/** A string of a filter (RFC 7644 §3.4.2.2: as JSON). */
+const quoted = (value: string): string => JSON.stringify(value)
+
+export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts) => {
+  const { request, tokens, pace, now, signal } = parts
+  const root = target.doc.baseUrl.replace(/\/+$/, '')
+
+  const once = async (
+    token: string,
+    method: OutgoingRequest['method'],
+    path: string,
+    body: unknown,
+  ) => {
+    await pace(signal)
+    try {
+      return await request({
+        url: `${root}${path}`,
+        method,
+        headers: {
+          authorization: `Bearer ${token}`,
+          accept: mediaType,
+          ...(body === undefined ? {} : { 'content-type': mediaType }),
+        },
+        body: body === undefined ? undefined : JSON.stringify(body),
+        timeoutMs,
+        maxBytes: largestAnswer,
+        signal,
+      })
+    } catch (error) {
+      if (error instanceof OutgoingError) throw new ScimRefusal(error.message, null)
+      throw error
+    }
+  }
+
+  const send = async (
+    method: NonNullable<OutgoingRequest['method']>,
+    path: string,
+    body?: unknown,
+  ): Promise<unknown> => {
+    const token = await tokens.of(target, signal)
+    let answer = await once(token, method, path, body)
+    // An access token may have been revoked before its time.
+    if (answer.status === 401 && tokens.drop(target, token))
+      answer = await once(await tokens.of(target, signal), method, path, body)
+    const { status, headers } = answer
+    if (status >= 200 && status < 300) return jsonOf(answer.body)
+    throw new ScimRefusal(
+      `${method} ${path.replace(/\?.*$/, '')} is answered ${status}${detailOf(jsonOf(answer.body))}`,
+      status,
+      retryAfterOf(headers['retry-after'], now()),
+    )
+  }
+
+  const at = (type: ResourceType, id: string): string => `/${type}/${encodeURIComponent(id)}`
+
+  const list = async (type: ResourceType, query: Readonly<Record<string, string>>) => {
+    const answer = (await send('GET', `/${type}?${new URLSearchParams(query)}`)) as {
+      readonly totalResults?: unknown
+      readonly Resources?: unknown
+    } | null
+    const resources = Array.isArray(answer?.Resources) ? answer.Resources.filter(isResource) : []
+    return { resources, total: Number(answer?.totalResults ?? resources.length) }
+  }
+
+  return {
+    config: () => send('GET', '/ServiceProviderConfig'),
+
+    /** The one resource whose attribute has exactly this value; nothing where there is none, or where it is not clear which. */
+    find: async (
+      type: ResourceType,
+      attribute: string,
+      value: string,
+    ): Promise<RemoteResource | undefined> => {
+      const { resources } = await list(type, { filter: `${attribute} eq ${quoted(value)}` })
+      // Some targets ignore a filter that they do not know: what they answer is compared again.
+      const same = resources.filter(
+        (one) => String(one[attribute]).toLowerCase() === value.toLowerCase(),
+      )
+      return same.length === 1 ? same[0] : undefined
+    },
+
+    read: async (type: ResourceType, id: string): Promise<RemoteResource> => {
+      const found = await send('GET', at(type, id))
+      if (!isResource(found)) throw new ScimRefusal(`GET /${type} is answered without an id`, 502)
+      return found
+    },
+
+    page: (type: ResourceType, startIndex: number, count: number) =>
+      list(type, {
+        startIndex: String(startIndex),
+        count: String(count),
+        ...(type === 'Groups' ? { excludedAttributes: 'members' } : {}),
+      }),
+
+    create: async (type: ResourceType, resource: object): Promise<RemoteResource> => {
+      const made = await send('POST', `/${type}`, resource)
+      if (!isResource(made)) throw new ScimRefusal(`POST /${type} is answered without an id`, 502)
+      return made
+    },
+
+    patch: (type: ResourceType, id: string, operations: readonly (PatchOperation | object)[]) =>
+      send('PATCH', at(type, id), {
+        schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
+        Operations: operations,
+      }),
+
+    replace: (type: ResourceType, id: string, resource: object) =>
+      send('PUT', at(type, id), { ...resource, id }),
+
+    remove: (type: ResourceType, id: string) => send('DELETE', at(type, id)),
+  }
+}
+
+export type ScimClient = ReturnType<typeof createScimClient>

@@ -1,0 +1,24 @@
+/** Why a target did not take what it was sent. */
+
+export class ScimRefusal extends Error {
+  override readonly name = 'ScimRefusal'
+  /** Null where there was no answer. */
+  readonly status: number | null
+  readonly retryAfterMs: number | null
+
+  constructor(message: string, status: number | null, retryAfterMs: number | null = null) {
+    super(message)
+    this.status = status
+    this.retryAfterMs = retryAfterMs
+  }
+
+  /** No request would fare better: there is no answer, no access, or too much was asked (RFC 6585 §4). */
+  get isOfTarget(): boolean {
+    return this.status === null || [401, 429, 503].includes(this.status)
+  }
+
+  /** The target failed, which may be a matter of this resource alone. */
+  get isFault(): boolean {
+    return this.status !== null && (this.status === 403 || this.status >= 500)
+  }
+}

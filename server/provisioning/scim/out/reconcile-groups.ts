@@ -1,0 +1,90 @@
+/** Compares the groups of a target with those of the realm: names, and the members whom the target has. */
+
+import { Group } from '#schemas/kinds/users/group.ts'
+import { membershipsIn } from '#server/users/memberships.ts'
+import type { RemoteResource } from './protocol/client.ts'
+import type { Difference, ReconcileParts, ReconcileRequest } from './reconcile.ts'
+import { isMissing } from './send-user.ts'
+import { groupName } from './wanted.ts'
+
+type Parts = Pick<ReconcileParts, 'storage' | 'resources' | 'members'> &
+  Pick<ReconcileRequest, 'view' | 'target' | 'client'>
+
+const memberIds = (group: RemoteResource): string[] => {
+  const members = group['members']
+  return Array.isArray(members) ? members.map(({ value }) => String(value)) : []
+}
+
+export const compareGroups = async (
+  parts: Parts,
+): Promise<{ readonly differences: readonly Difference[]; readonly compared: number }> => {
+  const { storage, resources, members, view, target, client } = parts
+  const { id: targetId } = target
+  const rows = new Map((await resources.all(targetId, 'group')).map((row) => [row.local_id, row]))
+  const users = await resources.all(targetId, 'user')
+  const byRemote = new Map(users.flatMap((row) => (row.remote_id ? [[row.remote_id, row]] : [])))
+  const sendable = new Set(
+    users.flatMap((row) => (row.remote_id && row.present === 1 ? [row.local_id] : [])),
+  )
+  const differences: Difference[] = []
+  let compared = 0
+
+  const read = async (remoteId: string): Promise<RemoteResource | undefined> => {
+    try {
+      return await client.read('Groups', remoteId)
+    } catch (error) {
+      if (isMissing(error)) return undefined
+      throw error
+    }
+  }
+
+  for (const { id, key } of await view.list(Group.kind)) {
+    const name = groupName(key)
+    const row = rows.get(id)
+    rows.delete(id)
+    const remote = row?.remote_id ? await read(row.remote_id) : undefined
+    if (!row || !remote) {
+      const statements = row ? [resources.change(row, { remote_id: null })] : []
+      differences.push({
+        id,
+        change: { op: 'create', kind: 'group', name, fields: [] },
+        statements,
+      })
+      continue
+    }
+    compared += 1
+    const here = (await membershipsIn(storage, [id])).map(({ user_id }) => user_id)
+    const wanted = new Set(here.filter((user) => sendable.has(user)))
+    // Members that the target added by itself stand for nobody here.
+    const there = new Set(memberIds(remote).flatMap((one) => byRemote.get(one)?.local_id ?? []))
+    const joined = [...wanted].filter((user) => !there.has(user)).length
+    const left = [...there].filter((user) => !wanted.has(user)).length
+    const isRenamed = remote['displayName'] !== name
+    if (joined + left === 0 && !isRenamed) continue
+    const fields = [
+      ...(isRenamed
+        ? [{ field: 'displayName', before: String(remote['displayName']), after: name }]
+        : []),
+      ...(joined + left > 0
+        ? [{ field: 'members', before: `${there.size}`, after: `${wanted.size}` }]
+        : []),
+    ]
+    differences.push({
+      id,
+      change: { op: 'update', kind: 'group', name, fields },
+      statements: [
+        ...(isRenamed ? [resources.change(row, { sent: null })] : []),
+        members.forgetGroup(targetId, id),
+        ...members.add(targetId, id, [...there]),
+      ],
+    })
+  }
+  for (const [id, row] of rows)
+    if (row.remote_id !== null)
+      differences.push({
+        id,
+        change: { op: 'delete', kind: 'group', name: id, fields: [] },
+        statements: [],
+      })
+  return { differences, compared }
+}

@@ -1,0 +1,244 @@
+/**
+ * Compares a target with the realm: reads all that the target has, and says what is different before anything is sent. Without
+ * `dryRun` the differences are noted, and the next run sends them: each user as a change of what the target really has. Users of
+ * the target that stand for nobody here are counted and left alone.
+ */
+
+import type { ScimChange, ScimFieldChange, ScimReport } from '#schemas/wire/scim-targets.ts'
+import type { Jobs } from '#server/jobs/queue.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { inSlices } from '#server/storage/statements.ts'
+import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
+import { userIdsAfter } from '#server/users/user-rows.ts'
+import { heldReason, removalLimit } from './guard.ts'
+import { changesSince, type Digests, digestsOf, observedIn, type ScimAttributes } from './person.ts'
+import type { RemoteResource, ScimClient } from './protocol/client.ts'
+import { ScimRefusal } from './protocol/refusal.ts'
+import { compareGroups } from './reconcile-groups.ts'
+import { scimQueue } from './run.ts'
+import type { SentMembers } from './state/members.ts'
+import type { Resources } from './state/resources.ts'
+import type { Standings } from './state/standings.ts'
+import type { ScimTargetInUse } from './target.ts'
+import { type Wanted, wantedOf } from './wanted.ts'
+
+export interface ReconcileParts {
+  readonly storage: Pick<Storage, 'db' | 'commit'>
+  readonly jobs: Pick<Jobs, 'askStatements' | 'wake'>
+  readonly resources: Resources
+  readonly members: SentMembers
+  readonly standings: Standings
+}
+
+export interface ReconcileRequest {
+  readonly view: RealmView
+  readonly target: ScimTargetInUse
+  readonly client: ScimClient
+  readonly dryRun: boolean
+  readonly allowRemovals?: number | undefined
+}
+
+/** More would be removed than is allowed; nothing was changed. */
+export class RemovalsRefused extends Error {
+  override readonly name = 'RemovalsRefused'
+}
+
+/** A difference, and what is known of the target from now on, so that the run sends the rest. */
+export interface Difference {
+  /** Of the user or group here. */
+  readonly id: string
+  readonly change: ScimChange
+  readonly statements: readonly Statement[]
+}
+
+export const mostListed = 1000
+const pageSize = 100
+const localPage = 500
+const partSize = 500
+
+/** All that a target has, page by page (RFC 7644 §3.4.2.4). A list that is not whole would read as users who are missing there. */
+export const allOf = async (
+  client: ScimClient,
+  type: 'Users' | 'Groups',
+): Promise<RemoteResource[]> => {
+  const all = new Map<string, RemoteResource>()
+  for (let read = 0; ; ) {
+    const { resources, total } = await client.page(type, read + 1, pageSize)
+    const before = all.size
+    for (const one of resources) all.set(one.id, one)
+    read += resources.length
+    if (all.size >= total) return [...all.values()]
+    if (all.size === before)
+      throw new ScimRefusal(
+        `GET /${type} lists ${all.size} of ${total}: it cannot be compared`,
+        502,
+      )
+  }
+}
+
+const shown = (value: unknown): string | boolean | null => {
+  if (value === undefined || value === null) return null
+  return typeof value === 'string' || typeof value === 'boolean' ? value : JSON.stringify(value)
+}
+
+const fieldsOf = (observed: ScimAttributes, wanted: ScimAttributes): ScimFieldChange[] =>
+  changesSince(digestsOf(observed), wanted).map(({ path }) => ({
+    field: path,
+    before: shown(observed[path]),
+    after: shown(wanted[path]),
+  }))
+
+/** The users of a target, by what they are found by. */
+const indexOf = (remote: readonly RemoteResource[], matchOn: 'userName' | 'externalId') => ({
+  byId: new Map(remote.map((one) => [one.id, one])),
+  byMatch: new Map(
+    remote.flatMap((one) => {
+      const value = one[matchOn]
+      return typeof value === 'string' ? [[value.toLowerCase(), one] as const] : []
+    }),
+  ),
+})
+
+export const createReconcile = (parts: ReconcileParts) => {
+  const { storage, jobs, resources, members, standings } = parts
+
+  const compareUsers = async (request: ReconcileRequest, remote: readonly RemoteResource[]) => {
+    const { view, target } = request
+    const { id: targetId, doc } = target
+    const { byId, byMatch } = indexOf(remote, doc.matchOn)
+    const rows = new Map((await resources.all(targetId, 'user')).map((row) => [row.local_id, row]))
+    const taken = new Set([...rows.values()].flatMap(({ remote_id }) => remote_id ?? []))
+    const differences: Difference[] = []
+    const stood = new Set<string>()
+
+    const known = (row: ScimResourceRow, remoteId: string | null, sent: Digests): Statement[] => [
+      resources.change(row, { remote_id: remoteId, sent: JSON.stringify(sent) }),
+    ]
+
+    const difference = (id: string, wanted: Wanted): Difference | undefined => {
+      const row = rows.get(id)
+      const own = row?.remote_id ? byId.get(row.remote_id) : undefined
+      const name = wanted.user?.username ?? String(own?.['userName'] ?? id)
+      if (wanted.kind === 'gone') {
+        if (!own || !row) return undefined
+        stood.add(own.id)
+        if (doc.deprovision === 'deactivate' && own['active'] === false) return undefined
+        const op = doc.deprovision === 'delete' ? 'delete' : 'deactivate'
+        const statements = [resources.change(row, { present: 1, sent: null })]
+        return { id, change: { op, kind: 'user', name, fields: [] }, statements }
+      }
+      const { attributes } = wanted
+      const match = attributes[doc.matchOn]
+      const found =
+        own ?? (typeof match === 'string' ? byMatch.get(match.toLowerCase()) : undefined)
+      const isAdopted = found !== undefined && found !== own
+      if (isAdopted && taken.has(found.id)) return undefined
+      if (!found) {
+        if (attributes['active'] === false) return undefined
+        const statements = row ? known(row, null, {}) : []
+        return { id, change: { op: 'create', kind: 'user', name, fields: [] }, statements }
+      }
+      stood.add(found.id)
+      const observed = observedIn(found, attributes)
+      const fields = fieldsOf(observed, attributes)
+      if (fields.length === 0 && !isAdopted) return undefined
+      const isOut = attributes['active'] === false && observed['active'] !== false
+      const op = isOut ? 'deactivate' : isAdopted ? 'adopt' : 'update'
+      return {
+        id,
+        change: { op, kind: 'user', name, fields },
+        statements: row && own ? known(row, own.id, digestsOf(observed)) : [],
+      }
+    }
+
+    const compare = async (ids: readonly string[]): Promise<void> => {
+      for (const [id, wanted] of await wantedOf({ storage, view, target }, ids)) {
+        const found = difference(id, wanted)
+        if (found) differences.push(found)
+      }
+    }
+
+    for (let after = ''; ; ) {
+      const ids = await userIdsAfter(storage, target.realm, after, localPage)
+      await compare(ids)
+      for (const id of ids) rows.delete(id)
+      const last = ids.at(-1)
+      if (last === undefined || ids.length < localPage) break
+      after = last
+    }
+    // Rows that are left are of users who were deleted here.
+    await compareDeleted([...rows.keys()], compare)
+    return { differences, strangers: remote.filter(({ id }) => !stood.has(id)).length }
+  }
+
+  const noted = ({ id }: ScimTargetInUse, part: readonly Difference[]): Statement[] => [
+    ...part.flatMap(({ statements }) => statements),
+    ...(['user', 'group'] as const).flatMap((kind) => {
+      const own = part.filter(({ change }) => change.kind === kind)
+      return resources.mark(
+        id,
+        kind,
+        own.map((one) => one.id),
+      )
+    }),
+  ]
+
+  return async (request: ReconcileRequest): Promise<ScimReport> => {
+    const { view, target, client, dryRun, allowRemovals } = request
+    const users = target.doc.syncUsers ? await allOf(client, 'Users') : []
+    const compared = target.doc.syncUsers
+      ? await compareUsers(request, users)
+      : { differences: [], strangers: 0 }
+    const groups = target.sendsGroups
+      ? await compareGroups({ storage, resources, members, view, target, client })
+      : { differences: [], compared: 0 }
+    const differences = [...compared.differences, ...groups.differences]
+    const count = (...ops: readonly ScimChange['op'][]): number =>
+      differences.filter(({ change }) => ops.includes(change.op)).length
+    const removedUsers = compared.differences.filter(({ change }) =>
+      ['deactivate', 'delete'].includes(change.op),
+    ).length
+    const { users: figures } = await resources.figures(target.id)
+    const limit = removalLimit(figures.known, allowRemovals ?? null)
+    if (!dryRun && removedUsers > limit)
+      throw new RemovalsRefused(heldReason(removedUsers, limit, target.name))
+    if (!dryRun) {
+      await storage.commit([standings.turn(target)])
+      for (const part of inSlices(differences, partSize)) await storage.commit(noted(target, part))
+      await storage.commit([
+        standings.change(target.id, { removals_allowed: Math.max(limit, removedUsers) }),
+        ...jobs.askStatements(
+          scimQueue,
+          { realm: target.realm, target: target.id, payload: {} },
+          { mended: true },
+        ),
+      ])
+      jobs.wake(scimQueue)
+    }
+    const figuresOf = {
+      created: count('create'),
+      adopted: count('adopt'),
+      updated: count('update'),
+      removed: count('deactivate', 'delete'),
+    }
+    const words = Object.entries(figuresOf).map(([word, n]) => `${n} ${word}`)
+    return {
+      dryRun,
+      compared: users.length + groups.compared,
+      ...figuresOf,
+      strangers: compared.strangers,
+      status: `${dryRun ? 'dry run: ' : ''}${words.join(', ')}`,
+      changes: differences.slice(0, mostListed).map(({ change }) => change),
+    }
+  }
+}
+
+const compareDeleted = async (
+  ids: readonly string[],
+  compare: (ids: readonly string[]) => Promise<void>,
+): Promise<void> => {
+  for (let at = 0; at < ids.length; at += localPage) await compare(ids.slice(at, at + localPage))
+}
+
+export type Reconcile = ReturnType<typeof createReconcile>

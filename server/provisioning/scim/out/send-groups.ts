@@ -1,0 +1,182 @@
+/**
+ * Makes the groups of a target equal to those here: names, and the members that the target has. A change of a member is a change of
+ * that member, at most 100 in a request; a member whom the target added by itself is left alone.
+ */
+
+import { Group } from '#schemas/kinds/users/group.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { inSlices } from '#server/storage/statements.ts'
+import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
+import { membershipsIn } from '#server/users/memberships.ts'
+import { digestOf } from './person.ts'
+import type { ScimClient } from './protocol/client.ts'
+import { type Done, isMissing } from './send-user.ts'
+import { createFaults, failed, settled } from './send-users.ts'
+import type { SentMembers } from './state/members.ts'
+import type { Resources } from './state/resources.ts'
+import type { ScimTargetInUse } from './target.ts'
+import { groupName, sentOf } from './wanted.ts'
+
+export interface SendGroupsParts {
+  readonly storage: Pick<Storage, 'db' | 'commit'>
+  readonly view: RealmView
+  readonly target: ScimTargetInUse
+  readonly client: ScimClient
+  readonly resources: Resources
+  readonly members: SentMembers
+  readonly now: () => number
+  readonly count: (done: Done | 'failed') => void
+  readonly signal: AbortSignal
+}
+
+const coreGroup = 'urn:ietf:params:scim:schemas:core:2.0:Group'
+/** AWS IAM Identity Center takes no more; others cut the rest off. */
+const mostMembers = 100
+
+export const nameDigest = (key: string): string =>
+  JSON.stringify({ displayName: digestOf(groupName(key)) })
+
+export const createSendGroups = (parts: SendGroupsParts) => {
+  const { storage, view, target, client, resources, members, now, count, signal } = parts
+  const faults = createFaults()
+
+  const remove = async (row: ScimResourceRow): Promise<void> => {
+    try {
+      if (row.remote_id !== null) await client.remove('Groups', row.remote_id)
+    } catch (error) {
+      if (!isMissing(error)) throw error
+    }
+    await storage.commit([members.forgetGroup(target.id, row.local_id), resources.forget(row)])
+    count('deleted')
+  }
+
+  /** The group at the target: found by its name, or made. */
+  const locate = async (row: ScimResourceRow, displayName: string): Promise<string> => {
+    const found = await client.find('Groups', 'displayName', displayName)
+    const isTaken =
+      found && (await resources.byRemoteIds(target.id, 'group', [found.id])).length > 0
+    const { id } =
+      found && !isTaken
+        ? found
+        : await client.create('Groups', {
+            schemas: [coreGroup],
+            displayName,
+            externalId: row.local_id,
+          })
+    await storage.commit([
+      members.forgetGroup(target.id, row.local_id),
+      resources.change(row, { remote_id: id, attempted: 1, present: 1 }),
+    ])
+    count(found && !isTaken ? 'adopted' : 'created')
+    return id
+  }
+
+  /** Ids at the target of those whom it should have as members, by the id here. */
+  const wantedMembers = async (group: string): Promise<ReadonlyMap<string, string>> => {
+    const ids = (await membershipsIn(storage, [group])).map(({ user_id }) => user_id)
+    const rows = await resources.byIds(target.id, 'user', ids)
+    return new Map(
+      rows.flatMap(({ local_id, remote_id, present }) =>
+        remote_id !== null && present === 1 ? [[local_id, remote_id] as const] : [],
+      ),
+    )
+  }
+
+  const replaceWhole = async (
+    row: ScimResourceRow,
+    remoteId: string,
+    displayName: string,
+    wanted: ReadonlyMap<string, string>,
+  ): Promise<void> => {
+    await client.replace('Groups', remoteId, {
+      schemas: [coreGroup],
+      displayName,
+      externalId: row.local_id,
+      members: [...wanted.values()].map((value) => ({ value })),
+    })
+    await storage.commit([
+      members.forgetGroup(target.id, row.local_id),
+      ...members.add(target.id, row.local_id, [...wanted.keys()]),
+    ])
+    count('updated')
+  }
+
+  const changeMembers = async (
+    row: ScimResourceRow,
+    remoteId: string,
+    wanted: ReadonlyMap<string, string>,
+  ): Promise<void> => {
+    const { local_id: group } = row
+    const sent = new Set(await members.ofGroup(target.id, group))
+    const joined = [...wanted.keys()].filter((id) => !sent.has(id))
+    const left = [...sent].filter((id) => !wanted.has(id))
+    for (const part of inSlices(joined, mostMembers)) {
+      const value = part.map((id) => ({ value: wanted.get(id) }))
+      await client.patch('Groups', remoteId, [{ op: 'add', path: 'members', value }])
+      await storage.commit(members.add(target.id, group, part))
+      count('updated')
+    }
+    const rows = await resources.byIds(target.id, 'user', left)
+    const remote = new Map(rows.map(({ local_id, remote_id }) => [local_id, remote_id]))
+    for (const part of inSlices(left, mostMembers)) {
+      // One whom the target no longer has is no member there.
+      const operations = part.flatMap((id) => {
+        const value = remote.get(id)
+        return value ? [{ op: 'remove', path: `members[value eq ${JSON.stringify(value)}]` }] : []
+      })
+      if (operations.length > 0) await client.patch('Groups', remoteId, operations)
+      await storage.commit(members.remove(target.id, group, part))
+      if (operations.length > 0) count('updated')
+    }
+  }
+
+  const equalize = async (row: ScimResourceRow, key: string): Promise<void> => {
+    const displayName = groupName(key)
+    const isNew = row.remote_id === null
+    const remoteId = row.remote_id ?? (await locate(row, displayName))
+    const wanted = await wantedMembers(row.local_id)
+    const isRenamed = !isNew && sentOf(row)['displayName'] !== digestOf(displayName)
+    if (!target.profile.patches) {
+      await replaceWhole(row, remoteId, displayName, wanted)
+      return
+    }
+    if (isRenamed) {
+      await client.patch('Groups', remoteId, [
+        { op: 'replace', path: 'displayName', value: displayName },
+      ])
+      count('updated')
+    }
+    await changeMembers(row, remoteId, wanted)
+  }
+
+  const sendOne = async (row: ScimResourceRow): Promise<void> => {
+    const group = await view.byId(Group.kind, row.local_id)
+    if (!group) return remove(row)
+    try {
+      await equalize(row, group.key)
+    } catch (error) {
+      if (!isMissing(error) || row.remote_id === null) throw error
+      // Deleted at the target: it gets the group again, with all members.
+      await storage.commit([resources.change(row, { remote_id: null })])
+      await equalize({ ...row, remote_id: null }, group.key)
+    }
+    const sent = nameDigest(group.key)
+    await storage.commit([settled(resources, row, { change: { present: 1, sent } })])
+  }
+
+  return async (rows: readonly ScimResourceRow[]): Promise<void> => {
+    for (const row of rows) {
+      signal.throwIfAborted()
+      try {
+        await sendOne(row)
+        faults.none()
+      } catch (error) {
+        if (signal.aborted) throw error
+        count('failed')
+        await storage.commit([failed(resources, row, error, now())])
+        if (faults.isTooMany(error)) throw error
+      }
+    }
+  }
+}

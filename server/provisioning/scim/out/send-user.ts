@@ -1,0 +1,163 @@
+/**
+ * Makes one user of a target equal to the user here. Whatever was lost before, an answer or a row, the target is asked for the user
+ * before one is created, so that nobody is there twice; and a user that is there already is adopted (RFC 7644 §3.3, 409).
+ */
+
+import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
+import {
+  changesSince,
+  type Digests,
+  digestOf,
+  digestsOf,
+  observedIn,
+  resourceOf,
+  type ScimAttributes,
+} from './person.ts'
+import type { RemoteResource, ScimClient } from './protocol/client.ts'
+import { ScimRefusal } from './protocol/refusal.ts'
+import type { ResourceChange } from './state/resources.ts'
+import type { ScimTargetInUse } from './target.ts'
+import { sentOf, type Wanted } from './wanted.ts'
+
+export type Done = 'created' | 'adopted' | 'updated' | 'deactivated' | 'deleted' | 'unchanged'
+
+/** What a row becomes; `forget`: the target has nothing of the user any more. */
+export interface Sent {
+  readonly done: Done
+  readonly change: ResourceChange | 'forget'
+}
+
+export interface SendParts {
+  readonly target: ScimTargetInUse
+  readonly client: ScimClient
+  /** Whether the resource of the target stands for another user here. */
+  readonly isTaken: (remoteId: string, localId: string) => Promise<boolean>
+}
+
+const inactive = digestOf(false)
+
+export const isMissing = (error: unknown): boolean =>
+  error instanceof ScimRefusal && error.status === 404
+
+const isConflict = (error: unknown): boolean => error instanceof ScimRefusal && error.status === 409
+
+export const createSendUser = ({ target, client, isTaken }: SendParts) => {
+  const { doc, profile } = target
+
+  const write = async (
+    remoteId: string,
+    sent: Digests,
+    attributes: ScimAttributes,
+  ): Promise<boolean> => {
+    const operations = changesSince(sent, attributes)
+    if (operations.length === 0) return false
+    if (profile.patches) await client.patch('Users', remoteId, operations)
+    else await client.replace('Users', remoteId, resourceOf(attributes))
+    return true
+  }
+
+  /** One who may be adopted: matched as the target says, and nobody else's. */
+  const match = async (
+    localId: string,
+    attributes: ScimAttributes,
+    attribute: 'userName' | 'externalId',
+  ): Promise<RemoteResource | undefined> => {
+    const value = attributes[attribute]
+    if (typeof value !== 'string') return undefined
+    const found = await client.find('Users', attribute, value)
+    if (!found || (await isTaken(found.id, localId))) return undefined
+    const other = found['externalId']
+    const isStranger =
+      doc.matchOn === 'externalId' && Boolean(other) && other !== attributes['externalId']
+    return isStranger ? undefined : found
+  }
+
+  const adopt = async (found: RemoteResource, attributes: ScimAttributes): Promise<Sent> => {
+    await write(found.id, digestsOf(observedIn(found, attributes)), attributes)
+    return {
+      done: 'adopted',
+      change: {
+        remote_id: found.id,
+        present: 1,
+        sent: JSON.stringify(digestsOf(attributes)),
+      },
+    }
+  }
+
+  const create = async (row: ScimResourceRow, attributes: ScimAttributes): Promise<Sent> => {
+    const found = await match(row.local_id, attributes, doc.matchOn)
+    if (found) return adopt(found, attributes)
+    // A user who may not sign in is not made anywhere.
+    if (attributes['active'] === false) return { done: 'unchanged', change: 'forget' }
+    try {
+      const made = await client.create('Users', resourceOf(attributes))
+      const sent = JSON.stringify(digestsOf(attributes))
+      return { done: 'created', change: { remote_id: made.id, present: 1, sent } }
+    } catch (error) {
+      if (!isConflict(error)) throw error
+      const holder = await match(row.local_id, attributes, 'userName')
+      if (!holder) throw error
+      return adopt(holder, attributes)
+    }
+  }
+
+  const update = async (
+    row: ScimResourceRow,
+    remoteId: string,
+    attributes: ScimAttributes,
+  ): Promise<Sent> => {
+    try {
+      const isWritten = await write(remoteId, sentOf(row), attributes)
+      const isOut = attributes['active'] === false && sentOf(row)['active'] !== inactive
+      const change = { present: 1, sent: JSON.stringify(digestsOf(attributes)) }
+      return { done: isWritten ? (isOut ? 'deactivated' : 'updated') : 'unchanged', change }
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      return create({ ...row, remote_id: null }, attributes)
+    }
+  }
+
+  const deactivate = async (row: ScimResourceRow, remoteId: string, wanted: Wanted) => {
+    if (profile.patches)
+      await client.patch('Users', remoteId, [{ op: 'replace', path: 'active', value: false }])
+    else {
+      const { id: _, meta: _meta, groups: _groups, ...whole } = await client.read('Users', remoteId)
+      await client.replace('Users', remoteId, { ...whole, active: false })
+    }
+    const sent = JSON.stringify({ ...sentOf(row), active: inactive })
+    return {
+      done: 'deactivated',
+      // Of a deleted user nothing can change any more.
+      change: wanted.user ? { present: 0, sent } : 'forget',
+    } as const
+  }
+
+  const remove = async (row: ScimResourceRow, wanted: Wanted): Promise<Sent> => {
+    // A create whose answer was lost may have made the user.
+    const remoteId =
+      row.remote_id ??
+      (row.attempted === 1
+        ? (await client.find('Users', 'externalId', row.local_id))?.id
+        : undefined)
+    if (remoteId === undefined) return { done: 'unchanged', change: 'forget' }
+    const isOut = row.present === 0 && sentOf(row)['active'] === inactive
+    if (isOut && doc.deprovision === 'deactivate')
+      return { done: 'unchanged', change: wanted.user ? {} : 'forget' }
+    try {
+      if (doc.deprovision === 'deactivate') return await deactivate(row, remoteId, wanted)
+      await client.remove('Users', remoteId)
+    } catch (error) {
+      if (!isMissing(error)) throw error
+    }
+    return { done: 'deleted', change: 'forget' }
+  }
+
+  return (row: ScimResourceRow, wanted: Wanted): Promise<Sent> => {
+    if (wanted.kind === 'gone') return remove(row, wanted)
+    return row.remote_id === null
+      ? create(row, wanted.attributes)
+      : update(row, row.remote_id, wanted.attributes)
+  }
+}
+
+export type SendUser = ReturnType<typeof createSendUser>

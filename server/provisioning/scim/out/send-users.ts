@@ -1,0 +1,176 @@
+/**
+ * Sends the users of a target that have changed, in parts: several requests at once, and one transaction for what came of them. A
+ * user who cannot be sent waits for a while and holds up nobody; a target that cannot be reached ends the run.
+ */
+
+import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
+import { userGroupsOf } from '#server/users/memberships.ts'
+import { ScimRefusal } from './protocol/refusal.ts'
+import type { Done, SendUser, Sent } from './send-user.ts'
+import type { SentMembers } from './state/members.ts'
+import type { Resources } from './state/resources.ts'
+import type { ScimTargetInUse } from './target.ts'
+import { isRemoval, type Wanted, type WantedParts, wantedOf } from './wanted.ts'
+
+export interface SendUsersParts extends WantedParts {
+  readonly storage: Pick<Storage, 'db' | 'commit'>
+  readonly target: ScimTargetInUse
+  readonly resources: Resources
+  readonly members: SentMembers
+  readonly send: SendUser
+  readonly now: () => number
+  readonly count: (done: Done | 'failed') => void
+  readonly signal: AbortSignal
+}
+
+export const partSize = 100
+const atOnce = 8
+/** So many failures in a row are the target's, not the users'. */
+const mostFaults = 3
+const minute = 60_000
+const waits = [minute, 5 * minute, 30 * minute, 2 * 60 * minute, 12 * 60 * minute]
+/** Of one during whose request the target was lost: it may be the reason. */
+const lostMs = minute
+const longestError = 300
+/** Kept back by the guard; looked at again after that. */
+const heldMs = 60 * minute
+
+const wordsOf = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).slice(0, longestError)
+
+/** Runs the work of each, some at a time, until one says that there is no point in going on. */
+export const eachAtOnce = async <T>(
+  items: readonly T[],
+  most: number,
+  work: (item: T) => Promise<boolean>,
+): Promise<void> => {
+  const queue = [...items]
+  const worker = async (): Promise<void> => {
+    for (let item = queue.shift(); item !== undefined; item = queue.shift())
+      if (!(await work(item))) queue.length = 0
+  }
+  await Promise.all(Array.from({ length: most }, worker))
+}
+
+/** The row after its user, or group, was sent. */
+export const settled = (
+  resources: Resources,
+  row: ScimResourceRow,
+  { change }: Pick<Sent, 'change'>,
+): Statement =>
+  change === 'forget'
+    ? resources.forget(row)
+    : resources.change(row, { ...change, done: row.changed, failures: 0, error: null })
+
+/** The row after a failure, which is tried again later. */
+export const failed = (
+  resources: Resources,
+  row: ScimResourceRow,
+  error: unknown,
+  now: number,
+): Statement => {
+  const isOfTarget = error instanceof ScimRefusal && error.isOfTarget
+  const wait = isOfTarget ? lostMs : (waits[row.failures] ?? waits.at(-1) ?? 0)
+  return resources.change(row, {
+    due_at: now + wait,
+    failures: row.failures + (isOfTarget ? 0 : 1),
+    error: wordsOf(error),
+  })
+}
+
+/** Counts failures in a row; the one that is too many, and one of the target itself, ends the run. */
+export const createFaults = () => {
+  let inRow = 0
+  return {
+    none: (): void => {
+      inRow = 0
+    },
+    isTooMany: (error: unknown): boolean => {
+      if (!(error instanceof ScimRefusal)) return false
+      inRow = error.isFault ? inRow + 1 : 0
+      return error.isOfTarget || inRow >= mostFaults
+    },
+  }
+}
+
+export const createSendUsers = (parts: SendUsersParts) => {
+  const { storage, target, resources, members, send, now, count, signal } = parts
+  const faults = createFaults()
+
+  /** Remembered before anything is created: whose answer may get lost. */
+  const announce = async (
+    rows: readonly ScimResourceRow[],
+    wanted: ReadonlyMap<string, Wanted>,
+  ): Promise<void> => {
+    const fresh = rows.filter(
+      (row) =>
+        row.remote_id === null &&
+        row.attempted === 0 &&
+        wanted.get(row.local_id)?.kind === 'present',
+    )
+    if (fresh.length > 0)
+      await storage.commit(fresh.map((row) => resources.change(row, { attempted: 1 })))
+  }
+
+  /** Groups in which the target has other memberships of these users than there are here. */
+  const staleGroups = async (ids: readonly string[]): Promise<string[]> => {
+    if (!target.sendsGroups) return []
+    const rows = await resources.byIds(target.id, 'user', ids)
+    const present = new Set(
+      rows.filter((row) => row.remote_id !== null && row.present === 1).map((row) => row.local_id),
+    )
+    const pair = (one: { group_id: string; user_id: string }) => `${one.group_id} ${one.user_id}`
+    const here = (await userGroupsOf(storage, ids)).filter((one) => present.has(one.user_id))
+    const there = await members.ofUsers(target.id, ids)
+    const [inHere, inThere] = [new Set(here.map(pair)), new Set(there.map(pair))]
+    const stale = [
+      ...here.filter((one) => !inThere.has(pair(one))),
+      ...there.filter((one) => !inHere.has(pair(one))),
+    ]
+    return [...new Set(stale.map(({ group_id }) => group_id))]
+  }
+
+  /** Sends a part; returns how many removals it held back beyond those that are allowed. */
+  return async (rows: readonly ScimResourceRow[], removals: { left: number }): Promise<number> => {
+    const ids = rows.map(({ local_id }) => local_id)
+    const wanted = await wantedOf(parts, ids)
+    await announce(rows, wanted)
+    const statements: Statement[] = []
+    let held = 0
+    let lost: unknown
+    await eachAtOnce(rows, atOnce, async (row) => {
+      const one = wanted.get(row.local_id)
+      if (!one || signal.aborted) return false
+      if (isRemoval(row, one)) {
+        if (removals.left <= 0) {
+          held += 1
+          statements.push(resources.change(row, { due_at: now() + heldMs }))
+          return true
+        }
+        removals.left -= 1
+      }
+      try {
+        const sent = await send(row, one)
+        faults.none()
+        count(sent.done)
+        statements.push(settled(resources, row, sent))
+        if (sent.change === 'forget') statements.push(members.forgetUser(target.id, row.local_id))
+        return true
+      } catch (error) {
+        if (signal.aborted) return false
+        count('failed')
+        statements.push(failed(resources, row, error, now()))
+        if (!faults.isTooMany(error)) return true
+        lost = error
+        return false
+      }
+    })
+    if (statements.length > 0) await storage.commit(statements)
+    const stale = await staleGroups(ids)
+    if (stale.length > 0) await storage.commit(resources.mark(target.id, 'group', stale))
+    if (lost !== undefined) throw lost
+    signal.throwIfAborted()
+    return held
+  }
+}

@@ -1,0 +1,177 @@
+/** A SCIM target that fails, is slow, or is away: nothing is lost, nobody is there twice, and nothing is sent out of order. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { anyBackend } from '../support/backends.ts'
+import { openWorld, type World } from './world.ts'
+
+const minute = 60_000
+const day = 24 * 60 * minute
+
+describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
+  let world: World
+
+  beforeEach(async () => {
+    world = await openWorld(backend)
+  })
+  afterEach(() => world.close())
+
+  const later = async (ms: number): Promise<void> => {
+    world.clock.now += ms
+    await world.settled()
+  }
+  const status = async (target: string) =>
+    (await world.send('GET', `/scim-targets/${target}/status`)).body
+
+  it('that is away for a day gets the latest state of everyone, once (engine 3, line 13)', async () => {
+    const target = await world.target()
+    const leaver = await world.addUser('leaver')
+    const mover = await world.addUser('mover')
+    await world.settled()
+    world.peer.fail(() => ({ status: 503 }))
+    for (const lastName of ['One', 'Two', 'Three']) {
+      await world.changeUser(mover, { lastName })
+      await world.settled()
+    }
+    await world.changeUser(leaver, { enabled: false })
+    await world.addUser('joiner')
+    await later(day / 2)
+    await later(day / 2)
+    expect((await status(target)).users.waiting).toBe(3)
+    expect((await status(target)).lastError).toContain('503')
+    // The queue does not grow while the target is away (authentik#16314).
+    const jobs = await world.server.areas.storage.db
+      .selectFrom('jobs')
+      .select('id')
+      .where('queue', '=', 'scim-out')
+      .execute()
+    expect(jobs.length).toBeLessThanOrEqual(2)
+    world.peer.fail(() => undefined)
+    world.peer.asked.length = 0
+    await later(20 * minute)
+    await later(20 * minute)
+    expect(world.active()).toEqual(['joiner', 'mover'])
+    expect(world.peer.user('mover')?.['name'].familyName).toBe('Three')
+    expect(world.peer.user('leaver')?.['active']).toBe(false)
+    // One request per user who has been there before, however often they changed.
+    expect(world.peer.writes().filter(({ method }) => method === 'PATCH')).toHaveLength(2)
+    expect((await status(target)).lastError).toBeNull()
+  })
+
+  it('is not sent a user twice when the answer to a create is lost', async () => {
+    await world.target()
+    let lost = 0
+    world.peer.fail(({ method }) => {
+      if (method !== 'POST' || lost >= 2) return undefined
+      lost += 1
+      return 'lost'
+    })
+    for (const name of ['ann', 'ben', 'cem']) await world.addUser(name)
+    await world.settled()
+    await later(2 * minute)
+    await later(5 * minute)
+    expect(lost).toBe(2)
+    expect(world.active()).toEqual(['ann', 'ben', 'cem'])
+    expect(world.peer.users.size).toBe(3)
+  })
+
+  it('removes a user whose create was lost and who was deleted meanwhile', async () => {
+    await world.target({ deprovision: 'delete' })
+    world.peer.fail(({ method }) => (method === 'POST' ? 'lost' : undefined))
+    const id = await world.addUser('ghost')
+    await world.settled()
+    expect(world.peer.users.size).toBe(1)
+    world.peer.fail(() => undefined)
+    await world.send('DELETE', `/users/${id}`)
+    await later(5 * minute)
+    await later(5 * minute)
+    expect(world.peer.users.size).toBe(0)
+  })
+
+  it('is left alone for as long as it asks (RFC 6585 §4, Retry-After)', async () => {
+    await world.target()
+    world.peer.fail(() => ({ status: 429, headers: { 'retry-after': '3600' } }))
+    await world.addUser('ann')
+    await world.settled()
+    const before = world.peer.asked.length
+    world.peer.fail(() => undefined)
+    await world.addUser('ben')
+    await later(50 * minute)
+    expect(world.peer.asked).toHaveLength(before)
+    await later(15 * minute)
+    await later(2 * minute)
+    expect(world.active()).toEqual(['ann', 'ben'])
+  })
+
+  it('that refuses one user gets all others, and that user later', async () => {
+    const target = await world.target()
+    world.peer.fail(({ method, body }) =>
+      method === 'POST' && body.userName === 'bad' ? { status: 400 } : undefined,
+    )
+    for (const name of ['ann', 'bad', 'cem']) await world.addUser(name)
+    await world.settled()
+    expect(world.active()).toEqual(['ann', 'cem'])
+    const { users, failures } = await status(target)
+    expect(users).toEqual({ known: 2, waiting: 1, failed: 1 })
+    expect(failures).toEqual([
+      expect.objectContaining({
+        kind: 'user',
+        name: 'bad',
+        problem: expect.stringContaining('400'),
+      }),
+    ])
+    world.peer.fail(() => undefined)
+    await later(2 * minute)
+    expect(world.active()).toEqual(['ann', 'bad', 'cem'])
+  })
+
+  it('that fails for everyone is asked a few times and then left alone', async () => {
+    await world.target()
+    world.peer.fail(() => ({ status: 500 }))
+    for (let i = 0; i < 40; i += 1) await world.addUser(`user-${i}`)
+    await world.settled()
+    expect(world.peer.asked.length).toBeLessThan(20)
+    world.peer.fail(() => undefined)
+    await later(2 * minute)
+    await later(5 * minute)
+    expect(world.active()).toHaveLength(40)
+  })
+
+  it('with a token that does not work gets everything once the token is replaced', async () => {
+    const target = await world.target()
+    world.peer.token = 'another token'
+    await world.addUser('ann')
+    await world.settled()
+    expect((await status(target)).lastError).toContain('401')
+    await world.change(target, { token: 'another token' })
+    expect(world.active()).toEqual(['ann'])
+  })
+
+  it('gets a user again whom it lost', async () => {
+    await world.target()
+    const id = await world.addUser('ann')
+    await world.settled()
+    world.peer.users.clear()
+    await world.changeUser(id, { lastName: 'Again' })
+    await world.settled()
+    expect(world.peer.user('ann')?.['name'].familyName).toBe('Again')
+    world.peer.users.clear()
+    await world.send('DELETE', `/users/${id}`)
+    await world.settled()
+    expect(world.peer.users.size).toBe(0)
+  })
+
+  it('never gets two users for one when a username passes from one person to another', async () => {
+    await world.target()
+    const first = await world.addUser('smith')
+    await world.settled()
+    world.peer.fail(() => ({ status: 503 }))
+    await world.changeUser(first, { username: 'smith-old', email: 'old@acme.example' })
+    const second = await world.addUser('smith')
+    await world.settled()
+    world.peer.fail(() => undefined)
+    await later(2 * minute)
+    await later(5 * minute)
+    expect(world.peer.user('smith')?.['externalId']).toBe(second)
+    expect(world.peer.user('smith-old')?.['externalId']).toBe(first)
+    expect(world.peer.users.size).toBe(2)
+  })
+})

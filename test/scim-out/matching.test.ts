@@ -1,0 +1,201 @@
+/** Users whom a target already has, filters that leave people out, the guard, and what becomes of those who leave. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { anyBackend } from '../support/backends.ts'
+import { openWorld, type World } from './world.ts'
+
+describe.each(anyBackend)('a SCIM target on $name', (backend) => {
+  let world: World
+
+  beforeEach(async () => {
+    world = await openWorld(backend)
+  })
+  afterEach(() => world.close())
+
+  const there = (userName: string, more: object = {}): void => {
+    const id = `own-${world.peer.users.size + 1}`
+    world.peer.users.set(id, { id, userName, active: true, ...more })
+  }
+  const status = async (target: string) =>
+    (await world.send('GET', `/scim-targets/${target}/status`)).body
+  const reconcile = (target: string, query = '') =>
+    world.send('POST', `/scim-targets/${target}/reconcile${query}`)
+
+  it('adopts users of the same username, and changes what differs (authentik#12827)', async () => {
+    there('ann', { displayName: 'Somebody' })
+    const id = await world.addUser('ann')
+    await world.target()
+    expect(world.peer.users.size).toBe(1)
+    expect(world.peer.user('ann')).toMatchObject({
+      id: 'own-1',
+      externalId: id,
+      displayName: 'First ann',
+    })
+    expect(world.peer.writes().map(({ method }) => method)).toEqual(['PATCH'])
+  })
+
+  it('adopts by a 409 when the target does not find what it has', async () => {
+    there('ann')
+    world.peer.fail(({ method, query }) => {
+      const isFirst = world.peer.asked.filter((one) => one.query === query).length === 1
+      return method === 'GET' && isFirst ? { status: 400 } : undefined
+    })
+    await world.addUser('ann')
+    await world.target()
+    world.clock.now += 120_000
+    await world.settled()
+    expect(world.peer.users.size).toBe(1)
+    expect(world.peer.user('ann')?.['displayName']).toBe('First ann')
+  })
+
+  it('matched on externalId leaves an account alone that belongs to somebody else', async () => {
+    there('ann', { externalId: 'another person' })
+    await world.addUser('ann')
+    const target = await world.target({ matchOn: 'externalId' })
+    expect(world.peer.user('ann')?.['displayName']).toBeUndefined()
+    expect((await status(target)).failures[0].problem).toContain('409')
+  })
+
+  it('gets nobody outside its filter, and deactivates those who fall out of it', async () => {
+    const staff = await world.addUser('ann', { attributes: { kind: ['staff'] } })
+    await world.addUser('ben', { attributes: { kind: ['guest'] } })
+    await world.target({ filter: 'attributes.kind eq "staff"' })
+    expect(world.active()).toEqual(['ann'])
+    expect(world.peer.users.size).toBe(1)
+    await world.changeUser(staff, { attributes: { kind: ['guest'] } })
+    await world.settled()
+    expect(world.peer.user('ann')?.['active']).toBe(false)
+    await world.changeUser(staff, { attributes: { kind: ['staff'] } })
+    await world.settled()
+    expect(world.active()).toEqual(['ann'])
+  })
+
+  it('filters by groups, also when a group is renamed', async () => {
+    const ann = await world.addUser('ann')
+    await world.addUser('ben')
+    const { body } = await world.send('POST', '/groups', { name: 'chat-users' })
+    await world.send('PUT', `/groups/${body.groupId}/members/${ann}`)
+    await world.target({ filter: 'groups eq "chat-users"', deprovision: 'delete' })
+    expect(world.active()).toEqual(['ann'])
+    await world.send('PUT', `/groups/${body.groupId}`, { name: 'others' })
+    await world.settled()
+    expect(world.peer.users.size).toBe(0)
+    await world.send('PUT', `/groups/${body.groupId}`, { name: 'chat-users' })
+    await world.settled()
+    expect(world.active()).toEqual(['ann'])
+  })
+
+  it.each([
+    ['userName eq alice', /quotation marks/],
+    ['userName is "x"', /no operator/],
+    [`(${'('.repeat(10)}a pr`, /nested deeper/],
+  ])('is refused with the filter %s', async (filter, reason) => {
+    const answer = await world.send('POST', '/scim-targets', {
+      name: 'x',
+      baseUrl: world.peer.url,
+      filter,
+    })
+    expect(answer.status).toBe(400)
+    expect(answer.body.errors[0]).toMatchObject({
+      field: '/filter',
+      message: expect.stringMatching(reason),
+    })
+  })
+
+  it('deletes users where it is told to', async () => {
+    const id = await world.addUser('ann')
+    await world.target({ deprovision: 'delete' })
+    await world.send('DELETE', `/users/${id}`)
+    await world.settled()
+    expect(world.peer.users.size).toBe(0)
+  })
+
+  it('keeps removals back that look like an accident, until an administrator allows them', async () => {
+    for (let i = 0; i < 30; i += 1)
+      await world.addUser(`user-${i}`, { attributes: { kind: ['staff'] } })
+    const target = await world.target()
+    expect(world.active()).toHaveLength(30)
+    await world.change(target, { filter: 'attributes.kind eq "stuff"' })
+    expect(world.active()).toHaveLength(30)
+    const held = await status(target)
+    expect(held.held).toBe(30)
+    expect(held.lastError).toContain('--allow-removals 30')
+    const refused = await reconcile(target)
+    expect(refused.status).toBe(409)
+    expect(refused.body.detail).toContain('30')
+    // Others are sent all the same.
+    await world.addUser('new', { attributes: { kind: ['stuff'] } })
+    await world.settled()
+    expect(world.active()).toHaveLength(31)
+    const allowed = await reconcile(target, '?allowRemovals=30')
+    expect(allowed.status, JSON.stringify(allowed.body)).toBe(200)
+    await world.settled()
+    expect(world.active()).toEqual(['new'])
+    expect((await status(target)).held).toBe(0)
+  })
+
+  it('shows what is different before it is sent, and sends it then', async () => {
+    const ann = await world.addUser('ann')
+    await world.addUser('ben')
+    const target = await world.target()
+    there('stranger')
+    const remote = world.peer.user('ann')
+    if (remote) remote['displayName'] = 'Changed there'
+    world.peer.users.delete(world.peer.user('ben')?.id ?? '')
+    world.peer.asked.length = 0
+    const dry = await reconcile(target, '?dryRun=true')
+    expect(dry.status, JSON.stringify(dry.body)).toBe(200)
+    expect(dry.body).toMatchObject({
+      dryRun: true,
+      created: 1,
+      updated: 1,
+      removed: 0,
+      strangers: 1,
+    })
+    expect(dry.body.changes).toEqual(
+      expect.arrayContaining([
+        {
+          op: 'update',
+          kind: 'user',
+          name: 'ann',
+          fields: [{ field: 'displayName', before: 'Changed there', after: 'First ann' }],
+        },
+        { op: 'create', kind: 'user', name: 'ben', fields: [] },
+      ]),
+    )
+    await world.settled()
+    expect(world.peer.writes()).toEqual([])
+    expect((await reconcile(target)).status).toBe(200)
+    await world.settled()
+    expect(world.peer.user('ann')).toMatchObject({ displayName: 'First ann', externalId: ann })
+    expect(world.active()).toEqual(['ann', 'ben', 'stranger'])
+    const again = await reconcile(target, '?dryRun=true')
+    expect(again.body.changes).toEqual([])
+  })
+
+  it('sends large groups a hundred members at a time (FusionAuth#2784)', async () => {
+    const { body } = await world.send('POST', '/groups', { name: 'all' })
+    for (let i = 0; i < 230; i += 1) {
+      const id = await world.addUser(`user-${i}`)
+      await world.send('PUT', `/groups/${body.groupId}/members/${id}`)
+    }
+    await world.target()
+    expect(world.peer.membersOf('all')).toHaveLength(230)
+    const sizes = world.peer
+      .writes()
+      .filter(({ path, method }) => path.startsWith('/Groups/') && method === 'PATCH')
+      .map(({ body: { Operations } }) => Operations[0].value.length)
+    expect(sizes).toEqual([100, 100, 30])
+  })
+
+  it('without PATCH is sent whole resources', async () => {
+    const id = await world.addUser('ann')
+    await world.target({ compatibility: 'put' })
+    await world.changeUser(id, { lastName: 'Put' })
+    await world.settled()
+    expect(world.peer.user('ann')?.['name'].familyName).toBe('Put')
+    await world.send('DELETE', `/users/${id}`)
+    await world.settled()
+    expect(world.peer.user('ann')?.['active']).toBe(false)
+    expect(world.peer.writes().map(({ method }) => method)).not.toContain('PATCH')
+  })
+})
