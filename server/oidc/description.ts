@@ -71,7 +71,7 @@ export const describe = ({
   config: {
     events,
     ...(callers ? { callers } : {}),
-    ...(json ? { body: json } : {}),
+    ...(json ? { body: json, bodyTypes: ['application/json'] } : {}),
     ...(form
       ? {
           body: {

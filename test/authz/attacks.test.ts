@@ -1,9 +1,9 @@
 /** Attacks on RPT requests: tickets, tokens and RPTs of others, and services that use a token they were given. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TestClient } from '../oidc/fixture.ts'
+import { basic, type TestClient } from '../oidc/fixture.ts'
 import { anyBackend } from '../support/backends.ts'
-import { type AuthzSite, openAuthzSite } from './site.ts'
+import { type AuthzSite, openAuthzSite, umaGrant } from './site.ts'
 
 describe.each(anyBackend)('an attacker ($name)', (backend) => {
   let site: AuthzSite
@@ -56,7 +56,7 @@ describe.each(anyBackend)('an attacker ($name)', (backend) => {
     expect(await error(evil, { ...asked, subject_token: stolen })).toEqual([400, 'invalid_grant'])
     const fields = { ...asked, client_id: 'shop', subject_token: stolen }
     const asPublic = await site.post('/token', {
-      grant_type: 'urn:ietf:params:oauth:grant-type:uma-ticket',
+      grant_type: umaGrant,
       ...fields,
     })
     expect([asPublic.status, asPublic.body.error]).toEqual([400, 'invalid_grant'])
@@ -73,16 +73,25 @@ describe.each(anyBackend)('an attacker ($name)', (backend) => {
 
   it('cannot use a ticket in another realm, or for another audience', async () => {
     const ticket = await site.ticket({ resource_id: order })
-    await site.server.createRealm('other')
-    const elsewhere = await fetch(`${site.server.baseUrl}/realms/other/token`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${alice}` },
-      body: new URLSearchParams({
-        grant_type: 'urn:ietf:params:oauth:grant-type:uma-ticket',
-        ticket,
-      }),
+    const other = await site.server.createRealm('other')
+    const { send } = await site.server.signedIn('master', 'admin')
+    const { body } = await send('POST', `${other}/clients`, {
+      clientId: 'stranger',
+      grantTypes: ['client_credentials', 'uma-ticket'],
+      serviceAccountsEnabled: true,
     })
-    expect(elsewhere.status).toBe(401)
+    const elsewhere = async (headers: Record<string, string>) => {
+      const form = { grant_type: umaGrant, ticket }
+      const answer = await fetch(`${site.server.baseUrl}/realms/other/token`, {
+        method: 'POST',
+        headers,
+        body: new URLSearchParams(form),
+      })
+      return [answer.status, ((await answer.json()) as { error: string }).error]
+    }
+    expect(await elsewhere({ authorization: `Bearer ${alice}` })).toEqual([401, 'invalid_token'])
+    const stranger = basic('stranger', body.secret)
+    expect(await elsewhere(stranger)).toEqual([400, 'invalid_grant'])
     expect(await error(alice, { ticket, audience: 'second' })).toEqual([400, 'invalid_target'])
     expect(await error(alice, { ticket })).toEqual([200, undefined])
   })

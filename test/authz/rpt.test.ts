@@ -223,6 +223,12 @@ describe.each(backends)('a requesting party token ($name)', (backend) => {
     expect((await site.rpt(fresh, { ticket: late })).body.error).toBe('invalid_grant')
   })
 
+  it('asks for scopes beyond those of the ticket with the parameter scope (UMA 2.0 Grant §3.3.4)', async () => {
+    const ticket = await site.ticket({ resource_id: order, resource_scopes: ['write'] })
+    const fields = { ticket, scope: 'read openid', response_mode: 'permissions' }
+    expect((await site.rpt(alice, fields)).body).toMatchObject([{ scopes: ['read'] }])
+  })
+
   it('uses a ticket up by a denial too', async () => {
     const ticket = await site.ticket({ resource_id: order, resource_scopes: ['read'] })
     expect((await site.rpt(bob, { ticket })).body.error).toBe('request_denied')

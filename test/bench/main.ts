@@ -15,6 +15,7 @@ import { measureUsers } from './measurements/admin-api/users.ts'
 import { measureDev } from './measurements/cli/dev.ts'
 import { measureGitops } from './measurements/cli/gitops.ts'
 import { measureVersion } from './measurements/cli/version.ts'
+import { measureAuthz } from './measurements/protocols/authz.ts'
 import { measureBroker } from './measurements/protocols/broker.ts'
 import { measureIssuer } from './measurements/protocols/issuer.ts'
 import { measurePages } from './measurements/protocols/pages.ts'
@@ -52,6 +53,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   storm: measureStorm,
   pages: measurePages,
   issuer: measureIssuer,
+  authz: measureAuthz,
   webhooks: measureWebhooks,
   'scim-out': measureScimOut,
   directory: measureDirectory,

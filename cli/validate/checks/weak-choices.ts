@@ -17,6 +17,7 @@ import { Group } from '#schemas/kinds/users/group.ts'
 import { Role, type RoleDoc } from '#schemas/kinds/users/role.ts'
 import { User } from '#schemas/kinds/users/user.ts'
 import type { Model } from '../model.ts'
+import { idleAuthorization } from './idle-authorization.ts'
 import {
   hourInSeconds,
   isPlainHttp,
@@ -80,6 +81,7 @@ const asWritten = (list: unknown): readonly unknown[] => (Array.isArray(list) ? 
 const toldOrProtected = new Set(['authorization_code', 'device', 'password', 'client_credentials'])
 
 export const weakChoices: readonly WeakChoice[] = [
+  ...idleAuthorization,
   {
     kind: Client,
     code: 'password-grant',

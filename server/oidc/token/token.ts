@@ -84,7 +84,7 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
       ...place,
       form,
       jkt,
-      scope: grantedScopes(client, form.get('scope')),
+      scope: grant.readsScope ? [] : grantedScopes(client, form.get('scope')),
       resources: allowedResources(client, form.all('resource')),
       userAgent: request.headers['user-agent'],
       request,

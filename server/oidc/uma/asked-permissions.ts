@@ -7,6 +7,7 @@ import type { Question, Resource, ResourceAnswer } from '#server/authz/evaluatio
 import type { ResourceServer } from '#server/authz/resource-servers.ts'
 import { resourceAt } from '#server/authz/resource-uris.ts'
 import type { Ticket } from '#server/authz/tickets.ts'
+import { parseScope } from '#server/tokens/access/scopes.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { invalidRequest, invalidScope, oauthError } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
@@ -79,6 +80,19 @@ const stillThere = (
   return [scopes.length === 0 ? { resource } : { resource, scopes: left }]
 }
 
+/** Scopes that the client asks for beyond those of its ticket (UMA 2.0 Grant §3.3.4); others of `scope` are not meant. */
+const withMore = (
+  server: ResourceServer,
+  resourceId: string,
+  scopes: readonly string[],
+  form: Parameters,
+): readonly string[] => {
+  if (scopes.length === 0) return scopes
+  const had = server.find(resourceId)?.doc.scopes ?? []
+  const more = parseScope(form.get('scope')).filter((scope) => had.includes(scope))
+  return [...new Set([...scopes, ...more])]
+}
+
 /** The permissions that a token says it has. */
 export const permissionsIn = ({ authorization }: Claims): readonly GrantedPermission[] => {
   const { permissions } = (authorization ?? {}) as { permissions?: unknown }
@@ -100,7 +114,7 @@ export const askedFor = (
   const named = [
     ...form.all('permission').flatMap((text) => questionsOf(server, text, form)),
     ...(ticket?.permissions ?? []).flatMap(({ resourceId, scopes }) =>
-      stillThere(server, resourceId, scopes),
+      stillThere(server, resourceId, withMore(server, resourceId, scopes, form)),
     ),
   ]
   const isEverything = named.length === 0 && !ticket && form.all('permission').length === 0

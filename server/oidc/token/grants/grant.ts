@@ -72,6 +72,8 @@ export interface Grant {
     issuer: Issuer,
     request: FastifyRequest,
   ) => Promise<TokenClient | undefined>
+  /** True where `scope` names scopes of resources, which the grant reads itself (UMA 2.0 Grant §3.3.1). */
+  readonly readsScope?: true
   /** The parameters it reads, for the API description. */
   readonly parameters: Readonly<Record<string, string>>
   /** Throws an OAuthError where nothing is to be issued. */

@@ -189,6 +189,7 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
   return {
     name: 'uma-ticket',
     event: 'PERMISSION_TOKEN',
+    readsScope: true,
     clientByToken: clientByToken({ verifier }),
     parameters: {
       ticket: 'Permission ticket of a resource server (UMA 2.0).',
