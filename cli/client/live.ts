@@ -24,6 +24,7 @@ import { isProblem } from './http/errors.ts'
 import { invitationCalls } from './invitations.ts'
 import { scimTargetCalls } from './provisioning/scim-targets.ts'
 import type { EventFilter, EventPage } from './records.ts'
+import { scimCalls } from './scim.ts'
 import { webhookCalls } from './webhooks.ts'
 
 const usersAtOnce = 1000
@@ -253,6 +254,7 @@ export interface LiveCalls {
   readonly keys: ReturnType<typeof keyCalls>
   readonly webhooks: ReturnType<typeof webhookCalls>
   readonly invitations: ReturnType<typeof invitationCalls>
+  readonly scim: ReturnType<typeof scimCalls>
 }
 
 export const liveCalls = (call: Call): LiveCalls => ({
@@ -268,4 +270,5 @@ export const liveCalls = (call: Call): LiveCalls => ({
   keys: keyCalls(call),
   webhooks: webhookCalls(call),
   invitations: invitationCalls(call),
+  scim: scimCalls(call),
 })

@@ -44,7 +44,10 @@ import { listRevisions } from './realm/history/list.ts'
 import { showRevision } from './realm/history/show.ts'
 import { importRealm } from './realm/import.ts'
 import { rollback } from './realm/rollback.ts'
+import { createScimToken } from './scim/create-token.ts'
+import { listScimTokens } from './scim/list-tokens.ts'
 import { reconcileScim } from './scim/reconcile.ts'
+import { revokeScimToken } from './scim/revoke-token.ts'
 import { server } from './server/server.ts'
 import { listSessions } from './sessions/list.ts'
 import { revokeSessions } from './sessions/revoke.ts'
@@ -101,8 +104,15 @@ export const commandGroups: readonly CommandGroup[] = [
         revokeInvitation,
       ]),
       noun('sessions', 'list and end sessions', [listSessions, revokeSessions]),
-      noun('scim', 'provision users and groups over SCIM', [reconcileScim]),
       noun('sync', 'read users and groups from outside', [syncDirectory]),
+      noun('scim', 'provision users and groups over SCIM', [
+        reconcileScim,
+        noun('token', 'manage the tokens of senders', [
+          listScimTokens,
+          createScimToken,
+          revokeScimToken,
+        ]),
+      ]),
       events,
       noun('keys', 'manage the signing keys of a realm or a client', [
         listKeys,

@@ -196,7 +196,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     ...scimTargetActions({ scimOut: needs.scimOut, recorder }),
     ...flowActions({ writer, presenter, copy }),
     ...keyActions({ storage, signingKeys, keyPolicies, clock }),
-    ...provisioningTokenActions({ storage, recorder, clock }),
+    ...provisioningTokenActions({ storage, recorder, clock, baseUrl }),
     ...pushTokenActions({ ...user, keyring }),
     testMessaging({ messaging, storage, recorder, keyring, messageLimits }),
     previewMessage({ messaging }),

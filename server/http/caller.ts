@@ -54,9 +54,9 @@ export type RoutePermission = Permission | 'per-kind'
 
 /**
  * Who comes to a route that is not of the admin API: a session that sends its CSRF token as a header, or in the form of a page;
- * an access token for the account API; an access token of the realm.
+ * an access token for the account API; an access token of the realm; a token of a sender of SCIM.
  */
-export type CallerKind = 'session' | 'page' | 'account-token' | 'token'
+export type CallerKind = 'session' | 'page' | 'account-token' | 'token' | 'scim-token'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -24,6 +24,7 @@ import { openPlatform } from '#server/platform/open.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import type { PasswordEngine } from '#server/platform/passwords/engine.ts'
 import { openProvisioning } from '#server/provisioning/open.ts'
+import { openScimIn } from '#server/provisioning/scim/in/open.ts'
 import { openScimOut } from '#server/provisioning/scim/out/open.ts'
 import { openRealm } from '#server/realm/open.ts'
 import { masterRealm as master } from '#server/realm/realms.ts'
@@ -115,6 +116,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
     beginSamlLogout, broker, provisioning,
   })
   const scimOut = openScimOut({ storage, copy, clock, logger, outgoing, vault, metrics, jobs, audit })
+  const scimIn = openScimIn({ storage, clock, recorder, users, credentials, sessions, tokens, realm, http })
   const selfService = openSelfService({
     storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, authz, realm, http, signIn, oidc,
   })
@@ -124,7 +126,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, scheduledSyncs, credentials, sessions, tokens,
-    realm, authz, webhooks, http, broker, signIn, oidc, saml, provisioning, scimOut, selfService, admin, close,
+    realm, authz, webhooks, http, broker, signIn, oidc, saml, provisioning, scimIn, scimOut, selfService, admin, close,
   }
 }
 

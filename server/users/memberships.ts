@@ -121,6 +121,17 @@ export const insertUserGroups = ({ db }: Db, rows: readonly UserGroupRow[]): Sta
 const noteMembers = (storage: Db, rows: readonly UserGroupRow[]): Statement[] =>
   noteUserChanges(storage, [...new Set(rows.map(({ user_id }) => user_id))])
 
+/** Changes nothing for users who are members already. */
+export const joinGroups = ({ db }: Db, rows: readonly UserGroupRow[]): Statement[] =>
+  inSlices(rows).map((part) =>
+    statement(
+      db
+        .insertInto('user_groups')
+        .values(part)
+        .onConflict((conflict) => conflict.doNothing()),
+    ),
+  )
+
 /** Direct members of the groups. */
 export const membershipsIn = ({ db }: Db, groupIds: readonly string[]): Promise<UserGroupRow[]> =>
   readInSlices(groupIds, (part) =>

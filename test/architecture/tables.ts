@@ -87,6 +87,10 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'scim_targets',
     'scim_resources',
     'scim_members',
+    'scim_tokens',
+    'scim_users',
+    'scim_groups',
+    'scim_group_versions',
   ],
 }
 
@@ -246,6 +250,16 @@ const crossReads: readonly CrossRead[] = [
     path: 'server/oidc/consent/consents.ts',
     tables: ['documents'],
     purpose: 'the list of consents with the clientIds in it',
+  },
+  {
+    path: 'server/provisioning/scim/in/users/search.ts',
+    tables: ['users', 'user_groups'],
+    purpose: 'filters, order and pages of users as SCIM asks for them',
+  },
+  {
+    path: 'server/provisioning/scim/in/groups/members.ts',
+    tables: ['users', 'user_groups'],
+    purpose: 'members of groups with their names, and whether some are members',
   },
   {
     path: 'server/admin/events/event-details.ts',

@@ -59,7 +59,7 @@ const spec = fields({
   metadataDocumentHosts: hosts(
     'Hosts whose client metadata documents are trusted: client.example, or *.client.example; none means any.',
   ),
-  scimEnabled: flag(false, 'Whether SCIM 2.0 provisioning is offered.'),
+  scimEnabled: flag(false, 'Whether senders may provision users and groups by SCIM 2.0.'),
 })
 
 export type ProvisioningDoc = Static<typeof spec>
@@ -74,7 +74,5 @@ export const Provisioning = defineKind({
   permission: { read: 'manage-realm', write: 'manage-realm' },
   prune: 'never',
   doc: 'Dynamic client registration, client metadata documents and inbound provisioning.',
-  // SCIM is stored and not offered yet.
-  isServed: ({ scimEnabled }) => scimEnabled !== true,
   spec,
 })

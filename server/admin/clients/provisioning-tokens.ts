@@ -1,6 +1,7 @@
 /** Bearers that let others provision: initial access tokens (RFC 7591 §3) and SCIM tokens. Shown once, stored hashed. */
 
 import { Problem } from '#schemas/problems.ts'
+import { defaultScimSource, scimScopes } from '#schemas/wire/scim.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
@@ -10,8 +11,10 @@ import {
   insertProvisioningToken,
   listProvisioningTokens,
 } from '#server/provisioning/provisioning-tokens.ts'
+import { insertScimToken, scimTokenRows, scopesOf } from '#server/provisioning/scim/in/tokens.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import type { ProvisioningTokenRow } from '#server/storage/tables/provisioning-tables.ts'
+import type { ScimTokenRow } from '#server/storage/tables/scim-in-tables.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
@@ -19,6 +22,7 @@ export interface TokenParts {
   readonly storage: Storage
   readonly recorder: Recorder
   readonly clock: Clock
+  readonly baseUrl: string
 }
 
 interface TokenKind {
@@ -43,6 +47,13 @@ const properties = {
   label: { type: ['string', 'null'] },
 } as const
 
+/** What a SCIM token has beside those. */
+const scimProperties = {
+  source: { type: 'string', description: 'The sender; its tokens share the external ids.' },
+  scopes: { type: 'array', items: { type: 'string', enum: scimScopes } },
+  lastUsedAt: { type: ['integer', 'null'], description: 'In epoch milliseconds, by the minute.' },
+} as const
+
 const shown = (row: ProvisioningTokenRow) => ({
   id: row.id,
   timestamp: row.created_at,
@@ -52,10 +63,18 @@ const shown = (row: ProvisioningTokenRow) => ({
   label: row.label,
 })
 
+const shownScim = (row: ScimTokenRow | undefined) => ({
+  source: row?.source ?? defaultScimSource,
+  scopes: scopesOf(row),
+  lastUsedAt: row?.last_used_at ?? null,
+})
+
 const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Action[] => {
-  const { storage, recorder, clock } = parts
+  const { storage, recorder, clock, baseUrl } = parts
   const path = `/provisioning/${segment}`
   const common = { permission: 'manage-realm', resourceType: segment } as const
+  const isScim = purpose === 'scim'
+  const replied = isScim ? { ...properties, ...scimProperties } : properties
 
   return [
     {
@@ -67,19 +86,41 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
       body: bodyOf(
         {
           expiration: { type: 'integer', minimum: 0, maximum: 315_360_000, default: 86_400 },
-          ...(purpose === 'initial-access'
-            ? { count: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 } }
-            : {}),
+          ...(isScim
+            ? {
+                source: {
+                  type: 'string',
+                  pattern: '^[a-z0-9][a-z0-9-]{0,62}$',
+                  default: defaultScimSource,
+                },
+                scopes: {
+                  type: 'array',
+                  items: { type: 'string', enum: scimScopes },
+                  minItems: 1,
+                  uniqueItems: true,
+                  default: scimScopes,
+                },
+              }
+            : { count: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 } }),
           label: { type: 'string', maxLength: 255 },
         },
         [],
       ),
-      reply: { status: 201, schema: bodyOf({ ...properties, token: { type: 'string' } }) },
+      reply: {
+        status: 201,
+        schema: bodyOf({
+          ...replied,
+          token: { type: 'string' },
+          ...(isScim ? { url: { type: 'string', description: 'Where the sender sends to.' } } : {}),
+        }),
+      },
       handle: async (context) => {
-        const { expiration, count, label } = context.body as {
+        const { expiration, count, label, source, scopes } = context.body as {
           expiration: number
           count?: number
           label?: string
+          source: string
+          scopes: readonly string[]
         }
         const now = clock.now()
         const token = randomToken(32)
@@ -94,11 +135,19 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
           uses: count ?? null,
           remaining: count ?? null,
         }
-        await recorder.commit(insertProvisioningToken(storage, row), [
-          actionEvent(context, 'ADMIN_CREATE', { type: segment, id: row.id }),
-        ])
+        const scimRow = isScim
+          ? { token_id: row.id, source, scopes: scopes.join(' '), last_used_at: null }
+          : undefined
+        await recorder.commit(
+          [
+            ...insertProvisioningToken(storage, row),
+            ...(scimRow ? insertScimToken(storage, scimRow) : []),
+          ],
+          [actionEvent(context, 'ADMIN_CREATE', { type: segment, id: row.id })],
+        )
         context.reply.header('location', `${context.request.url.split('?')[0]}/${row.id}`)
-        return { ...shown(row), token }
+        const url = `${baseUrl}/realms/${context.realm}/scim/v2`
+        return { ...shown(row), ...(scimRow ? { ...shownScim(scimRow), url } : {}), token }
       },
     },
     {
@@ -107,10 +156,16 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
       method: 'GET',
       path,
       summary: 'Tokens that exist, without their values',
-      reply: { status: 200, schema: { type: 'array', items: bodyOf(properties) } },
+      reply: { status: 200, schema: { type: 'array', items: bodyOf(replied) } },
       handle: async ({ realm }) => {
         const rows = await listProvisioningTokens(storage, realm, purpose)
-        return rows.map(shown)
+        if (!isScim) return rows.map(shown)
+        const more = await scimTokenRows(
+          storage,
+          rows.map(({ id }) => id),
+        )
+        const byId = new Map(more.map((one) => [one.token_id, one]))
+        return rows.map((row) => ({ ...shown(row), ...shownScim(byId.get(row.id)) }))
       },
     },
     {

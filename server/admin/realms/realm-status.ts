@@ -25,9 +25,6 @@ const paths = {
   registration: '/connect/register',
 }
 
-/** The address of SCIM is what the paths of its resources begin with. */
-const routeOf = (path: string): string => (path === paths.scim ? `${path}/Users` : path)
-
 const urlSchema = { type: 'string', format: 'uri' } as const
 
 /** Only what is served: an address that answers 404 would be worse than none. */
@@ -46,11 +43,12 @@ export const readEndpoints = (baseUrl: string): Action => ({
     ),
   },
   handle: async ({ realm, request, view }) => {
-    const { dcrEnabled } = await provisioningOf(view)
+    const { dcrEnabled, scimEnabled } = await provisioningOf(view)
     const isServed = (path: string): boolean =>
       (path !== paths.registration || dcrEnabled) &&
+      (path !== paths.scim || scimEnabled) &&
       (['GET', 'POST'] as const).some((method) =>
-        request.server.hasRoute({ method, url: `/realms/:realm${routeOf(path)}` }),
+        request.server.hasRoute({ method, url: `/realms/:realm${path}` }),
       )
     const issuer = `${baseUrl}/realms/${realm}`
     const served = Object.entries(paths).filter(([, path]) => isServed(path))

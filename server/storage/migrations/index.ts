@@ -37,6 +37,7 @@ import { providerMetadata } from './0043-provider-metadata.ts'
 import { samlSessionsByUser } from './0045-saml-sessions-by-user.ts'
 import { brokerFlows } from './0046-broker-flows.ts'
 import { upstreamNames } from './0050-upstream-names.ts'
+import { scim } from './0051-scim.ts'
 import { scimTargets } from './0054-scim-targets.ts'
 import { registeredClients } from './0057-registered-clients.ts'
 import { authorization } from './0065-authorization.ts'
@@ -80,6 +81,7 @@ export const migrations: readonly Migration[] = [
   samlSessionsByUser,
   brokerFlows,
   upstreamNames,
+  scim,
   scimTargets,
   registeredClients,
   authorization,

@@ -14,10 +14,17 @@ import type {
 } from './audit-tables.ts'
 import type * as authz from './authz-tables.ts'
 import type * as broker from './broker-tables.ts'
+import type {
+  CredentialRow,
+  LoginGuardRow,
+  PasswordHistoryRow,
+  PushTokenRow,
+} from './credential-tables.ts'
 import type * as directory from './directory-tables.ts'
 import type { JobRow, OutboxCursorRow, WebhookSecretRow } from './job-tables.ts'
 import type * as provisioning from './provisioning-tables.ts'
 import type * as saml from './saml-tables.ts'
+import type * as scimIn from './scim-in-tables.ts'
 import type * as scim from './scim-tables.ts'
 import type {
   AddressUndoRow,
@@ -45,6 +52,13 @@ import type {
   SessionClientRow,
   TokenGrantRow,
 } from './token-tables.ts'
+
+export type {
+  CredentialRow,
+  LoginGuardRow,
+  PasswordHistoryRow,
+  PushTokenRow,
+} from './credential-tables.ts'
 
 export type Origin = 'built-in' | 'declared' | 'manual' | 'runtime'
 
@@ -146,27 +160,6 @@ export interface UserNameRow {
   user_id: string
 }
 
-export interface CredentialRow {
-  id: string
-  realm: string
-  user_id: string
-  type: string
-  label: string | null
-  priority: number
-  /** A PHC hash or a sealed value; never leaves the server. */
-  secret: string
-  created_at: number
-  /** The last thing that was accepted of it: the time step of a code, the counter of a key. */
-  used: number
-}
-
-export interface PasswordHistoryRow {
-  id: string
-  user_id: string
-  hash: string
-  created_at: number
-}
-
 export interface UserRoleRow {
   user_id: string
   role_id: string
@@ -206,17 +199,6 @@ export interface SessionRow {
   impersonator: string | null
   /** The organization that was chosen at sign-in. */
   organization_id: string | null
-}
-
-/** Failed sign-ins of one user or one address, and attempts under way. */
-export interface LoginGuardRow {
-  realm: string
-  subject: string
-  failures: number
-  reserved: number
-  reserved_at: number
-  locked_until: number
-  last_failure_at: number
 }
 
 export interface SigningKeyRow {
@@ -260,21 +242,6 @@ export interface OrganizationMemberRow {
   user_id: string
   organization_id: string
   joined_at: number
-}
-
-export interface PushTokenRow {
-  id: string
-  realm: string
-  user_id: string
-  device_id: string
-  platform: 'android' | 'ios'
-  driver: string
-  /** JSON of a sealed value. */
-  token: string
-  /** Its last characters, by which a person tells devices apart. */
-  token_hint: string
-  created_at: number
-  last_seen_at: number | null
 }
 
 export interface ClientSecretRow {
@@ -342,6 +309,10 @@ export interface Tables {
   scim_targets: scim.ScimTargetRow
   scim_resources: scim.ScimResourceRow
   scim_members: scim.ScimMemberRow
+  scim_tokens: scimIn.ScimTokenRow
+  scim_users: scimIn.ScimUserRow
+  scim_groups: scimIn.ScimGroupRow
+  scim_group_versions: scimIn.ScimGroupVersionRow
   push_tokens: PushTokenRow
   client_secrets: ClientSecretRow
   agent_states: AgentStateRow

@@ -1,0 +1,34 @@
+/** Calls about inbound provisioning by SCIM. */
+
+import type { ScimTokenRecord } from '#schemas/wire/scim.ts'
+import { type Call, path } from './http/call.ts'
+
+export interface NewScimToken {
+  /** Seconds that it is good for; 0 means unlimited. */
+  readonly expiration: number
+  readonly source: string
+  readonly scopes: readonly string[]
+  readonly label?: string
+}
+
+const all = (realm: string): string => path`/admin/realms/${realm}/provisioning/scim-tokens`
+
+export const scimCalls = (call: Call) => ({
+  /** The latest first. */
+  async tokens(realm: string): Promise<readonly ScimTokenRecord[]> {
+    return (await call<ScimTokenRecord[]>('GET', all(realm))).body
+  },
+  async createToken(
+    realm: string,
+    token: NewScimToken,
+  ): Promise<ScimTokenRecord & { readonly token: string; readonly url: string }> {
+    return (
+      await call<ScimTokenRecord & { token: string; url: string }>('POST', all(realm), {
+        json: token,
+      })
+    ).body
+  },
+  async revokeToken(realm: string, id: string): Promise<void> {
+    await call('DELETE', all(realm) + path`/${id}`)
+  },
+})

@@ -1,0 +1,77 @@
+/** `iamctl scim token create`. */
+
+import { InvalidArgumentError } from 'commander'
+import { defaultScimSource, type ScimScope, scimScopes } from '#schemas/wire/scim.ts'
+import { command } from '../../invocation/command.ts'
+import { choice, flags, list, parsed, text, withDefault } from '../../invocation/flags.ts'
+import { openRealm } from '../../invocation/realm.ts'
+import { realmFlags } from '../../invocation/shared-flags.ts'
+import { note } from '../../views/human/elements/note.ts'
+import { printValue } from '../../views/human/elements/secret.ts'
+import { printJson } from '../../views/json/json.ts'
+import { pasteSteps, type SenderName, senderNames } from './senders.ts'
+
+const daySeconds = 24 * 60 * 60
+const mostDays = 3650
+
+const days = (given: string): number => {
+  const value = Number(given)
+  if (!Number.isInteger(value) || value < 0 || value > mostDays)
+    throw new InvalidArgumentError(`A whole number of days, ${mostDays} at most; 0 is unlimited.`)
+  return value
+}
+
+const scope = (given: string): ScimScope => {
+  const found = scimScopes.find((one) => one === given)
+  if (!found) throw new InvalidArgumentError(`It is ${scimScopes.join(' or ')}.`)
+  return found
+}
+
+export const createScimToken = command({
+  name: 'create',
+  description: 'make a token for a sender and print it once',
+  help: `
+With --for, the command also says what to paste where in the pages of the sender. Tokens of one source share the external
+ids of its users and groups: to rotate a token, make a second one for the same sender, paste it, and revoke the first.
+The realm must offer SCIM (provisioning: { scimEnabled: true }).
+
+Examples:
+  iamctl scim token create --for entra --realm acme
+  iamctl scim token create --source hr --scope users --days 90 --realm acme -o json`,
+  flags: flags(
+    {
+      for: choice('<sender>', `instructions for ${senderNames.join(', ')}`, senderNames),
+      source: text('<name>', 'the sender that users and groups come from; --for, else default'),
+      scope: list('<what>', 'users or groups; may be repeated; both unless given'),
+      days: withDefault(parsed('<number>', 'lifetime in days; 0 is unlimited', days), 365),
+      label: text('<text>', 'to recognize the token in the list'),
+    },
+    realmFlags,
+  ),
+  run: async (call) => {
+    const { for: sender, source, scope: given, days: number, label } = call.flags
+    const scopes = given.length > 0 ? given.map(scope) : scimScopes
+    const { api, realm } = await openRealm(call)
+    const made = await api.scim.createToken(realm, {
+      expiration: number * daySeconds,
+      source: source ?? sender ?? defaultScimSource,
+      scopes: [...new Set(scopes)],
+      ...(label === undefined ? {} : { label }),
+    })
+    return { made, sender: sender as SenderName | undefined }
+  },
+  views: {
+    // Alone on standard output, so that a script can take it.
+    human:
+      () =>
+      ({ made, sender }, call) => {
+        printValue(made.token)
+        note(call, 'store the token now; it is not shown again')
+        note(call, pasteSteps(sender, made.url))
+      },
+    json:
+      () =>
+      ({ made, sender }) =>
+        printJson({ ...made, steps: pasteSteps(sender, made.url).split('\n') }),
+  },
+})

@@ -1,0 +1,21 @@
+/** Tokens of senders of SCIM, as the admin API lists them. */
+
+/** What a token may act on. */
+export const scimScopes = ['users', 'groups'] as const
+export type ScimScope = (typeof scimScopes)[number]
+
+/** The source of a token that names none. */
+export const defaultScimSource = 'default'
+
+export interface ScimTokenRecord {
+  readonly id: string
+  /** When it was made, in epoch milliseconds. */
+  readonly timestamp: number
+  /** Lifetime in seconds; 0 means unlimited. */
+  readonly expiration: number
+  readonly label: string | null
+  /** The sender; its tokens share the external ids of its users and groups. */
+  readonly source: string
+  readonly scopes: readonly ScimScope[]
+  readonly lastUsedAt: number | null
+}

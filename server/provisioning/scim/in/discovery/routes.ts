@@ -1,0 +1,83 @@
+/** `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas` (RFC 7644 §4). */
+
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { Admit, ScimCall } from '../caller.ts'
+import { forbidden, notFound } from '../errors.ts'
+import { listResponse, readPage, readQuery } from '../paging.ts'
+import { sendJson } from '../replies.ts'
+import type { Resource, ResourceType, Schema } from '../schema/attribute.ts'
+import { groupType } from '../schema/group-schema.ts'
+import { userType } from '../schema/user-schema.ts'
+import { coreSchemas, resourceTypeSchema, schemaSchema } from './core-schemas.ts'
+import { serviceProviderConfig } from './service-provider-config.ts'
+
+export const resourceTypes: readonly ResourceType[] = [userType, groupType]
+
+const schemas: readonly Schema[] = [
+  ...resourceTypes.flatMap(({ core, extensions }) => [core, ...extensions]),
+  ...coreSchemas,
+]
+
+const typeResource = (
+  { base }: ScimCall,
+  { name, endpoint, description, core, extensions }: ResourceType,
+): Resource => ({
+  schemas: [resourceTypeSchema],
+  id: name,
+  name,
+  endpoint,
+  description,
+  schema: core.id,
+  ...(extensions.length > 0
+    ? { schemaExtensions: extensions.map(({ id }) => ({ schema: id, required: false })) }
+    : {}),
+  meta: { resourceType: 'ResourceType', location: `${base}/ResourceTypes/${name}` },
+})
+
+const schemaResource = ({ base }: ScimCall, schema: Schema): Resource => ({
+  schemas: [schemaSchema],
+  ...schema,
+  meta: { resourceType: 'Schema', location: `${base}/Schemas/${schema.id}` },
+})
+
+/** Of these lists a filter asks nothing (RFC 7644 §4). */
+const listOf = ({ query }: FastifyRequest, resources: readonly Resource[]): Resource => {
+  const { filter } = readQuery(query)
+  if (filter !== undefined) throw forbidden('this list takes no filter')
+  return listResponse(readPage({}), resources.length, resources)
+}
+
+export const discoveryRoutes =
+  ({ admit }: { readonly admit: Admit }, path: string) =>
+  (app: FastifyInstance): void => {
+    app.get(`${path}/ServiceProviderConfig`, async (request, reply) => {
+      const call = await admit(request)
+      return sendJson(reply, 200, serviceProviderConfig(call))
+    })
+
+    app.get(`${path}/ResourceTypes`, async (request, reply) => {
+      const call = await admit(request)
+      const all = resourceTypes.map((type) => typeResource(call, type))
+      return sendJson(reply, 200, listOf(request, all))
+    })
+    app.get(`${path}/ResourceTypes/:id`, async (request, reply) => {
+      const call = await admit(request)
+      const { id } = request.params as { id: string }
+      const type = resourceTypes.find(({ name }) => name === id)
+      if (!type) throw notFound(`there is no resource type "${id.slice(0, 80)}"`)
+      return sendJson(reply, 200, typeResource(call, type))
+    })
+
+    app.get(`${path}/Schemas`, async (request, reply) => {
+      const call = await admit(request)
+      const all = schemas.map((schema) => schemaResource(call, schema))
+      return sendJson(reply, 200, listOf(request, all))
+    })
+    app.get(`${path}/Schemas/:id`, async (request, reply) => {
+      const call = await admit(request)
+      const { id } = request.params as { id: string }
+      const schema = schemas.find((one) => one.id === id)
+      if (!schema) throw notFound(`there is no schema "${id.slice(0, 80)}"`)
+      return sendJson(reply, 200, schemaResource(call, schema))
+    })
+  }

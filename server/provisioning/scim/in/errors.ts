@@ -1,0 +1,108 @@
+/** The errors of SCIM (RFC 7644 §3.12): one shape for whatever is thrown below `/scim/v2`. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '#schemas/problems.ts'
+import { logProblem, type MapError, setProblemHeaders, toProblem } from '#server/http/errors.ts'
+
+export const errorSchema = 'urn:ietf:params:scim:api:messages:2.0:Error'
+export const mediaType = 'application/scim+json'
+
+export type ScimType =
+  | 'invalidFilter'
+  | 'tooMany'
+  | 'uniqueness'
+  | 'mutability'
+  | 'invalidSyntax'
+  | 'invalidPath'
+  | 'noTarget'
+  | 'invalidValue'
+  | 'invalidVers'
+  | 'sensitive'
+  | 'invalidCursor'
+  | 'invalidCount'
+
+export class ScimError extends Error {
+  override readonly name = 'ScimError'
+  readonly status: number
+  readonly scimType: ScimType | undefined
+  constructor(status: number, detail: string, scimType?: ScimType, cause?: unknown) {
+    super(detail, cause === undefined ? undefined : { cause })
+    this.status = status
+    this.scimType = scimType
+  }
+}
+
+const refused =
+  (scimType: ScimType) =>
+  (detail: string): ScimError =>
+    new ScimError(400, detail, scimType)
+
+export const invalidFilter = refused('invalidFilter')
+export const invalidPath = refused('invalidPath')
+export const invalidSyntax = refused('invalidSyntax')
+export const invalidValue = refused('invalidValue')
+export const mutability = refused('mutability')
+export const noTarget = refused('noTarget')
+export const tooMany = refused('tooMany')
+export const notFound = (detail: string): ScimError => new ScimError(404, detail)
+export const forbidden = (detail: string): ScimError => new ScimError(403, detail)
+
+/** A duplicate is `uniqueness`; what was changed at the same moment is a plain 409. */
+const typeOf = ({ code, errors }: Problem): ScimType | undefined => {
+  if (code === 'validation') return 'invalidValue'
+  if (code === 'bad-request') return 'invalidSyntax'
+  return code === 'conflict' && errors.length > 0 ? 'uniqueness' : undefined
+}
+
+const toScimError = (error: unknown, mapError: MapError): ScimError => {
+  if (error instanceof ScimError) return error
+  const problem = toProblem(error, mapError)
+  const detail =
+    problem.code === 'unsupported-media-type'
+      ? `Send the body as ${mediaType}, without Content-Encoding.`
+      : problem.message
+  return new ScimError(problem.status, detail, typeOf(problem), problem)
+}
+
+export const sendScimError = (
+  { log, params }: FastifyRequest,
+  reply: FastifyReply,
+  error: ScimError,
+): FastifyReply => {
+  reply.removeHeader('etag').removeHeader('location').header('cache-control', 'no-store')
+  if (error.status === 401) {
+    const { realm = '' } = params as { realm?: string }
+    reply.header('www-authenticate', `Bearer realm="${realm.replaceAll(/[^\w.-]/g, '')}"`)
+  }
+  if (error.status < 500) log.info({ detail: error.message }, 'SCIM request refused')
+  return reply
+    .code(error.status)
+    .type(mediaType)
+    .send(
+      JSON.stringify({
+        schemas: [errorSchema],
+        status: String(error.status),
+        ...(error.scimType === undefined ? {} : { scimType: error.scimType }),
+        detail: error.message,
+      }),
+    )
+}
+
+/** Makes the scope of `app` answer errors as SCIM says. */
+export const installScimErrors = (app: FastifyInstance, mapError: MapError): void => {
+  app.addHook('onRoute', (route) => {
+    route.config = {
+      ...route.config,
+      refuseMethod: (request, reply, detail) =>
+        sendScimError(request, reply, new ScimError(405, detail)),
+    }
+  })
+  app.setErrorHandler((error, request, reply) => {
+    const told = toScimError(error, mapError)
+    if (told.cause instanceof Problem) {
+      logProblem(request, told.cause)
+      setProblemHeaders(reply, told.cause)
+    }
+    return sendScimError(request, reply, told)
+  })
+}

@@ -1,0 +1,81 @@
+/** The names that senders have for users and groups. They are of the sender: another one sees its own alone. */
+
+import { ConstraintError, type Statement, type Storage } from '#server/storage/contract.ts'
+import { readInSlices } from '#server/storage/documents/reads.ts'
+import { statement } from '#server/storage/statements.ts'
+import type { ScimCall } from './caller.ts'
+import { ScimError } from './errors.ts'
+
+type Db = Pick<Storage, 'db'>
+
+export const externalIdsOfUsers = async (
+  { db }: Db,
+  { token: { source } }: Pick<ScimCall, 'token'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  const rows = await readInSlices(ids, (part) =>
+    db
+      .selectFrom('scim_users')
+      .select(['user_id', 'external_id'])
+      .where('source', '=', source)
+      .where('user_id', 'in', part)
+      .execute(),
+  )
+  return mapOf(rows.map(({ user_id, external_id }) => [user_id, external_id]))
+}
+
+/** Of one group, or of all groups of the realm. */
+export const externalIdsOfGroups = async (
+  { db }: Db,
+  { realm, token: { source } }: Pick<ScimCall, 'token' | 'realm'>,
+  id?: string,
+): Promise<ReadonlyMap<string, string>> => {
+  const all = db
+    .selectFrom('scim_groups')
+    .select(['group_id', 'external_id'])
+    .where('realm', '=', realm)
+    .where('source', '=', source)
+  const rows = await (id === undefined ? all : all.where('group_id', '=', id)).execute()
+  return mapOf(rows.map(({ group_id, external_id }) => [group_id, external_id]))
+}
+
+const mapOf = (rows: readonly (readonly [string, string | null])[]): Map<string, string> =>
+  new Map(rows.flatMap(([id, name]) => (name === null ? [] : [[id, name] as const])))
+
+export const nameUser = (
+  { db }: Db,
+  { realm, token: { source } }: ScimCall,
+  userId: string,
+  externalId: string | null,
+): Statement =>
+  statement(
+    db
+      .insertInto('scim_users')
+      .values({ user_id: userId, realm, source, external_id: externalId })
+      .onConflict((conflict) =>
+        conflict.columns(['user_id', 'source']).doUpdateSet({ external_id: externalId }),
+      ),
+  )
+
+export const nameGroup = (
+  { db }: Db,
+  { realm, token: { source } }: ScimCall,
+  groupId: string,
+  externalId: string | null,
+): Statement =>
+  statement(
+    db
+      .insertInto('scim_groups')
+      .values({ group_id: groupId, realm, source, external_id: externalId })
+      .onConflict((conflict) =>
+        conflict.columns(['group_id', 'source']).doUpdateSet({ external_id: externalId }),
+      ),
+  )
+
+/** An external id is unique for its sender. */
+export const explainExternalId = (error: unknown): unknown =>
+  error instanceof ConstraintError &&
+  error.constraint === 'unique' &&
+  ['scim_users', 'scim_groups'].includes(error.table)
+    ? new ScimError(409, 'externalId: another resource of this sender has it already', 'uniqueness')
+    : error

@@ -1,0 +1,225 @@
+/** `/Groups` (RFC 7644 §3.2). */
+
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { Group } from '#schemas/kinds/users/group.ts'
+import { isUuid } from '#server/platform/ids.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
+import type { StoredDocument } from '#server/storage/documents/document.ts'
+import type { Admit, ScimCall } from '../caller.ts'
+import { notFound, ScimError } from '../errors.ts'
+import { externalIdsOfGroups } from '../external-ids.ts'
+import { type Asked, listResponse, readPage, readQuery, readSearch } from '../paging.ts'
+import { applyChanges } from '../patch/apply.ts'
+import { type Change, readPatch } from '../patch/operations.ts'
+import { type Projection, readProjection } from '../projection.ts'
+import { asksForVersion, refuseStale, rounds, sendJson, sendResource } from '../replies.ts'
+import type { Resource } from '../schema/attribute.ts'
+import { groupType } from '../schema/group-schema.ts'
+import type { FindPage } from '../search-all.ts'
+import { readResource } from '../values.ts'
+import { displayNameOf } from './display-name.ts'
+import {
+  changeMembers,
+  exactly,
+  hasMoreMembers,
+  idsIn,
+  membersWithNames,
+  noChange,
+} from './members.ts'
+import { groupResource, groupVersion } from './resource.ts'
+import { searchGroups } from './search.ts'
+import { groupVersions } from './versions.ts'
+import {
+  createGroupWrites,
+  type GroupWriteParts,
+  type KnownGroup,
+  type StatedGroup,
+} from './write.ts'
+
+/** A PATCH of a larger group is answered without the group: senders add members one by one. */
+const mostShown = 100
+
+const idOf = ({ params }: FastifyRequest): string => (params as { id?: string }).id ?? ''
+
+const statedIn = (resource: Resource): StatedGroup => ({
+  displayName: String(resource['displayName'] ?? ''),
+  externalId: (resource['externalId'] as string | undefined) ?? null,
+  members: exactly(idsIn(resource['members'])),
+})
+
+/** Members are a difference; the rest is changed as every resource is. */
+const patched = (changes: readonly Change[], before: KnownGroup): StatedGroup => {
+  const members = noChange()
+  const others = changes.filter((change) => {
+    if ('whole' in change.place || change.place.attribute.name !== 'members') return true
+    changeMembers(members, change, change.place)
+    return false
+  })
+  const resource = applyChanges(
+    groupType,
+    {
+      displayName: displayNameOf(before.group),
+      ...(before.externalId === undefined ? {} : { externalId: before.externalId }),
+    },
+    others,
+  )
+  return { ...statedIn(resource), members }
+}
+
+export const groupRoutes = (parts: GroupWriteParts & { readonly admit: Admit }, path: string) => {
+  const { storage } = parts
+  const writes = createGroupWrites(parts)
+  const admit = (request: FastifyRequest): Promise<ScimCall> => parts.admit(request, 'groups')
+
+  const found = async ({ view }: ScimCall, given: string): Promise<StoredDocument> => {
+    const id = given.toLowerCase()
+    const group = isUuid(id) ? await view.byId(Group.kind, id) : undefined
+    if (!group) throw notFound(`there is no group "${given.slice(0, 80)}"`)
+    return group
+  }
+
+  const known = async (request: FastifyRequest, call: ScimCall): Promise<KnownGroup> => {
+    const group = await found(call, idOf(request))
+    const [names, versions] = await Promise.all([
+      externalIdsOfGroups(storage, call, group.id),
+      groupVersions(storage, [group.id]),
+    ])
+    const version = versions.get(group.id)
+    refuseStale(request, groupVersion(group, version))
+    return {
+      group,
+      externalId: names.get(group.id),
+      seen: asksForVersion(request) ? { version: version?.version ?? 0 } : undefined,
+    }
+  }
+
+  const show = async (
+    call: ScimCall,
+    groups: readonly StoredDocument[],
+    projection: Projection,
+  ): Promise<Resource[]> => {
+    const ids = groups.map(({ id }) => id)
+    const isAsked = projection.has('members')
+    const [names, versions, rows, all] = await Promise.all([
+      externalIdsOfGroups(storage, call, ids.length === 1 ? ids[0] : undefined),
+      groupVersions(storage, ids),
+      isAsked ? membersWithNames(storage, ids) : [],
+      isAsked ? call.view.list(Group.kind) : [],
+    ])
+    const users = Map.groupBy(rows, ({ group_id }) => group_id)
+    const below = Map.groupBy(all, ({ parentId }) => parentId)
+    return groups.map((group) =>
+      groupResource(call, group, {
+        externalId: names.get(group.id),
+        version: versions.get(group.id),
+        members: [
+          ...(users.get(group.id) ?? []).map(({ user_id: id, username }) => ({
+            id,
+            display: username,
+            type: 'User' as const,
+          })),
+          ...(below.get(group.id) ?? []).map((one) => ({
+            id: one.id,
+            display: displayNameOf(one),
+            type: 'Group' as const,
+          })),
+        ],
+      }),
+    )
+  }
+
+  const one = async (call: ScimCall, id: string, projection: Projection): Promise<Resource> => {
+    const [resource] = await show(call, [await found(call, id)], projection)
+    return resource ?? {}
+  }
+
+  const change = async (
+    request: FastifyRequest,
+    next: (before: KnownGroup) => StatedGroup,
+  ): Promise<void> => {
+    for (let round = 1; ; round += 1) {
+      const call = await admit(request)
+      const before = await known(request, call)
+      try {
+        return await writes.replace(call, before, next(before))
+      } catch (error) {
+        if (!(error instanceof GuardFailedError)) throw error
+        if (asksForVersion(request))
+          throw new ScimError(412, 'the resource has changed since it was read')
+        if (round === rounds) throw error
+      }
+    }
+  }
+
+  const find: FindPage = async (call, asked, page) => {
+    const projection = readProjection(groupType, asked)
+    const { groups, total } = await searchGroups(storage, call, page)
+    const resources = await show(call, groups, projection)
+    return { resources: resources.map(projection.of), total }
+  }
+
+  const list = async (call: ScimCall, asked: Asked): Promise<Resource> => {
+    const page = readPage(asked)
+    const { resources, total } = await find(call, asked, page)
+    return listResponse(page, total, resources)
+  }
+
+  const routes = (app: FastifyInstance): void => {
+    app.get(path, async (request, reply) => {
+      const call = await admit(request)
+      return sendJson(reply, 200, await list(call, readQuery(request.query)))
+    })
+
+    app.post(`${path}/.search`, { config: { events: [] } }, async (request, reply) => {
+      const call = await admit(request)
+      return sendJson(reply, 200, await list(call, readSearch(request.body)))
+    })
+
+    app.post(path, { config: { events: ['ADMIN_CREATE'] } }, async (request, reply) => {
+      const call = await admit(request)
+      const projection = readProjection(groupType, readQuery(request.query))
+      const id = await writes.create(call, statedIn(readResource(groupType, request.body)))
+      const after = await admit(request)
+      return sendResource(request, reply, 201, await one(after, id, projection), projection)
+    })
+
+    app.get(`${path}/:id`, async (request, reply) => {
+      const call = await admit(request)
+      const projection = readProjection(groupType, readQuery(request.query))
+      const resource = await one(call, idOf(request), projection)
+      return sendResource(request, reply, 200, resource, projection)
+    })
+
+    app.put(`${path}/:id`, { config: { events: ['ADMIN_UPDATE'] } }, async (request, reply) => {
+      await admit(request)
+      const projection = readProjection(groupType, readQuery(request.query))
+      const stated = statedIn(readResource(groupType, request.body))
+      await change(request, () => stated)
+      const resource = await one(await admit(request), idOf(request), projection)
+      return sendResource(request, reply, 200, resource, projection)
+    })
+
+    app.patch(`${path}/:id`, { config: { events: ['ADMIN_UPDATE'] } }, async (request, reply) => {
+      await admit(request)
+      const asked = readQuery(request.query)
+      const projection = readProjection(groupType, asked)
+      const changes = readPatch(groupType, request.body)
+      await change(request, (before) => patched(changes, before))
+      // RFC 7644 §3.5.2: with a body only where attributes are asked for; a small group is sent anyway.
+      const call = await admit(request)
+      const isAsked = asked['attributes'] ?? asked['excludedAttributes']
+      const group = await found(call, idOf(request))
+      if (isAsked === undefined && (await hasMoreMembers(storage, group.id, mostShown)))
+        return reply.code(204).send()
+      return sendResource(request, reply, 200, await one(call, group.id, projection), projection)
+    })
+
+    app.delete(`${path}/:id`, { config: { events: ['ADMIN_DELETE'] } }, async (request, reply) => {
+      const call = await admit(request)
+      const { group } = await known(request, call)
+      await writes.remove(call, group)
+      return reply.code(204).send()
+    })
+  }
+  return { find, routes }
+}

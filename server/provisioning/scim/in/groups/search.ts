@@ -1,0 +1,117 @@
+/** Filters, order and pages of groups, which are documents in memory; members are asked for in the database. */
+
+import { Group } from '#schemas/kinds/users/group.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { StoredDocument } from '#server/storage/documents/document.ts'
+import { isStorable } from '#server/storage/documents/reads.ts'
+import { userGroupsOf } from '#server/users/memberships.ts'
+import type { ScimCall } from '../caller.ts'
+import { invalidFilter, invalidPath } from '../errors.ts'
+import { externalIdsOfGroups } from '../external-ids.ts'
+import { type AttributePath, type Filter, pathText } from '../filter/filter.ts'
+import { matches } from '../filter/match.ts'
+import type { Page } from '../paging.ts'
+import { ownAttributes, type Resource } from '../schema/attribute.ts'
+import { groupType } from '../schema/group-schema.ts'
+import { groupResource } from './resource.ts'
+import { groupVersions } from './versions.ts'
+
+const searchable = new Set(['id', 'externalid', 'displayname', 'meta.created', 'meta.lastmodified'])
+
+const keyOf = ({ schema, name, sub }: AttributePath): string => {
+  if (schema !== undefined && schema.toLowerCase() !== groupType.core.id.toLowerCase()) return ''
+  return (sub === undefined ? name : `${name}.${sub}`).toLowerCase()
+}
+
+const none: Filter = { op: 'pr', path: { schema: undefined, name: 'members', sub: undefined } }
+
+/** The user of `members.value eq "…"` in any of its spellings. */
+const memberIn = (filter: Filter): string | undefined => {
+  if (filter.op === 'some' && keyOf(filter.path) === 'members') {
+    const inner = filter.filter
+    return inner.op === 'eq' && keyOf(inner.path) === 'value' ? String(inner.value) : undefined
+  }
+  return filter.op === 'eq' && ['members', 'members.value'].includes(keyOf(filter.path))
+    ? String(filter.value)
+    : undefined
+}
+
+/** The filter with the ids of groups in the place of members. */
+const settled = async (storage: Pick<Storage, 'db'>, filter: Filter): Promise<Filter> => {
+  const member = memberIn(filter)
+  if (member !== undefined) {
+    const rows = isStorable(member) ? await userGroupsOf(storage, [member.toLowerCase()]) : []
+    const terms = rows.map(
+      ({ group_id: value }): Filter => ({
+        op: 'eq',
+        path: { schema: undefined, name: 'id', sub: undefined },
+        value,
+      }),
+    )
+    return terms.length > 0 ? { op: 'or', terms } : none
+  }
+  switch (filter.op) {
+    case 'and':
+    case 'or':
+      return {
+        op: filter.op,
+        terms: await Promise.all(filter.terms.map((term) => settled(storage, term))),
+      }
+    case 'not':
+      return { op: 'not', term: await settled(storage, filter.term) }
+    default:
+      if (!searchable.has(keyOf(filter.path)))
+        throw invalidFilter(
+          `groups cannot be filtered by "${pathText(filter.path)}", but by id, externalId, displayName, members.value, meta.created, meta.lastModified`,
+        )
+      return filter
+  }
+}
+
+/** What groups are ordered by: texts without case, times as texts of ISO 8601. */
+const orderOf = (sortBy: AttributePath) => {
+  const key = keyOf(sortBy)
+  if (!searchable.has(key)) throw invalidPath(`groups cannot be sorted by "${pathText(sortBy)}"`)
+  const [outer = '', inner] = key.split('.')
+  return (resource: Resource): string => {
+    const value = (name: string, from: Resource): unknown =>
+      Object.entries(from).find(([one]) => one.toLowerCase() === name)?.[1]
+    const found = value(outer, resource)
+    return String((inner ? value(inner, found as Resource) : found) ?? '').toLowerCase()
+  }
+}
+
+/** Groups that fit, in the order of their ids unless another one is asked for. */
+export const searchGroups = async (
+  storage: Pick<Storage, 'db'>,
+  call: ScimCall,
+  { filter: asked, sortBy, descending, first, max, after }: Page,
+): Promise<{ readonly groups: readonly StoredDocument[]; readonly total: number }> => {
+  const filter = asked && (await settled(storage, asked))
+  const documents = await call.view.list(Group.kind)
+  const [names, versions] = await Promise.all([
+    externalIdsOfGroups(storage, call),
+    groupVersions(
+      storage,
+      documents.map(({ id }) => id),
+    ),
+  ])
+  const attributes = ownAttributes(groupType)
+  const all = documents
+    .map((group) => {
+      const externalId = names.get(group.id)
+      const version = versions.get(group.id)
+      return { group, shown: groupResource(call, group, { externalId, version, members: [] }) }
+    })
+    .filter(({ shown }) => !filter || matches(filter, shown, attributes, invalidFilter))
+  const keyed = sortBy ? orderOf(sortBy) : undefined
+  const turn = descending && keyed ? -1 : 1
+  const sorted = all
+    .map((one) => ({ ...one, at: keyed?.(one.shown) ?? '' }))
+    .toSorted((a, b) =>
+      a.at === b.at ? (a.group.id < b.group.id ? -1 : 1) : a.at < b.at ? -turn : turn,
+    )
+  const rest = after === undefined ? sorted : sorted.filter(({ group }) => group.id > after)
+  const page = rest.slice(first, first + max)
+  return { groups: page.map(({ group }) => group), total: all.length }
+}

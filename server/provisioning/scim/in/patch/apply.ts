@@ -1,0 +1,175 @@
+/** Applies the changes of a PATCH to a resource, all or none (RFC 7644 §3.5.2). The resource that is given stays as it is. */
+
+import { isDeepStrictEqual } from 'node:util'
+import { invalidPath, invalidValue, mutability, noTarget } from '../errors.ts'
+import type { Filter } from '../filter/filter.ts'
+import { matches } from '../filter/match.ts'
+import {
+  type Attribute,
+  type Complex,
+  isComplex,
+  named,
+  type Resource,
+  type ResourceType,
+  type Value,
+} from '../schema/attribute.ts'
+import { distinct, readValue, refuseWithoutRequired } from '../values.ts'
+import type { Change } from './operations.ts'
+import type { Target } from './target.ts'
+
+type Draft = Record<string, Value>
+
+const set = (draft: Draft, name: string, value: Value): void => {
+  const isEmpty = value === undefined || (Array.isArray(value) && value.length === 0)
+  if (isEmpty || (isComplex(value) && Object.keys(value).length === 0)) delete draft[name]
+  else draft[name] = value
+}
+
+const listIn = (draft: Draft, { name }: Attribute): readonly Value[] =>
+  (draft[name] as readonly Value[] | undefined) ?? []
+
+const matchesFilter = (filter: Filter, attribute: Attribute, one: Value): boolean =>
+  isComplex(one) && matches(filter, one, attribute.subAttributes ?? [], invalidPath)
+
+/** What `type eq "work"` says of a value that is to be made; nothing where the filter says anything else. */
+const madeBy = (filter: Filter, attribute: Attribute): Complex | undefined => {
+  if (filter.op === 'and') {
+    const parts = filter.terms.map((term) => madeBy(term, attribute))
+    if (parts.some((part) => part === undefined)) return undefined
+    return Object.fromEntries(parts.flatMap((part) => Object.entries(part ?? {})))
+  }
+  if (filter.op !== 'eq' || filter.path.sub !== undefined) return undefined
+  const sub = named(attribute.subAttributes, filter.path.name)
+  return sub && { [sub.name]: readValue(sub, filter.value) }
+}
+
+/** One value at most is the primary one: a new one takes the place of the old one. */
+const onePrimary = (list: readonly Value[], newest: readonly Value[]): Value[] => {
+  const chosen = newest.find((one) => isComplex(one) && one['primary'] === true)
+  if (chosen === undefined) return [...list]
+  return list.map((one) =>
+    one !== chosen && isComplex(one) && one['primary'] === true ? { ...one, primary: false } : one,
+  )
+}
+
+const merged = (one: Value, given: Value): Value =>
+  isComplex(one) && isComplex(given) ? { ...one, ...given } : given
+
+const changeList = (draft: Draft, { op, value }: Change, target: Target): void => {
+  const { attribute, filter, sub } = target
+  const before = listIn(draft, attribute)
+  if (filter === undefined && sub === undefined) {
+    const given = (readValue(attribute, value) ?? []) as readonly Value[]
+    if (op === 'replace') {
+      set(draft, attribute.name, given)
+      return
+    }
+    const added = given.filter((one) => !before.some((other) => isDeepStrictEqual(one, other)))
+    set(draft, attribute.name, onePrimary([...before, ...added], added))
+    return
+  }
+  const parts: Value = sub
+    ? { [sub.name]: readValue(sub, value) }
+    : readValue({ ...attribute, multiValued: false }, value)
+  const chosen = before.map((one) => filter === undefined || matchesFilter(filter, attribute, one))
+  if (!chosen.includes(true)) {
+    // Entra ID replaces parts of values that are not there yet.
+    const made = filter && (sub || op === 'add') ? madeBy(filter, attribute) : undefined
+    if (!made) throw noTarget(`no value of ${attribute.name} fits the path`)
+    const fresh = merged(made, parts)
+    set(draft, attribute.name, onePrimary([...before, fresh], [fresh]))
+    return
+  }
+  const after = before.map((one, index) => (chosen[index] ? merged(one, parts) : one))
+  const newest = after.filter((_, index) => chosen[index])
+  set(draft, attribute.name, distinct(onePrimary(after, newest).map(withoutNothing)))
+}
+
+/** A part that became nothing is not there. */
+const withoutNothing = (one: Value): Value =>
+  isComplex(one)
+    ? Object.fromEntries(Object.entries(one).filter(([, part]) => part !== undefined))
+    : one
+
+/** Entra ID removes members by `path: members` and a list of values. */
+const isNamedIn = (values: readonly Value[], one: Value): boolean =>
+  isComplex(one) && values.some((given) => isComplex(given) && given['value'] === one['value'])
+
+const removeFromList = (draft: Draft, { value }: Change, target: Target): void => {
+  const { attribute, filter, sub } = target
+  const before = listIn(draft, attribute)
+  const given = value === undefined || value === null ? undefined : readValue(attribute, value)
+  const goes = (one: Value): boolean =>
+    (filter === undefined || matchesFilter(filter, attribute, one)) &&
+    (given === undefined || isNamedIn(given as readonly Value[], one))
+  const after = sub
+    ? before.map((one) =>
+        goes(one) && isComplex(one) ? withoutNothing({ ...one, [sub.name]: undefined }) : one,
+      )
+    : before.filter((one) => !goes(one))
+  set(
+    draft,
+    attribute.name,
+    after.filter((one) => !isComplex(one) || Object.keys(one).length > 0),
+  )
+}
+
+const changeSingle = (draft: Draft, { op, value }: Change, { attribute, sub }: Target): void => {
+  const before = draft[attribute.name]
+  if (sub) {
+    const part = op === 'remove' ? undefined : readValue(sub, value)
+    set(draft, attribute.name, withoutNothing(merged(before ?? {}, { [sub.name]: part })))
+    return
+  }
+  const after = op === 'remove' ? undefined : readValue(attribute, value)
+  // Parts of a complex value that are not given stay (RFC 7644 §3.5.2.3).
+  set(draft, attribute.name, isComplex(after) ? merged(before ?? {}, after) : after)
+}
+
+const changeAt = (draft: Draft, change: Change, target: Target): void => {
+  const { attribute } = target
+  if (change.op === 'remove' && attribute.required && !target.filter && !target.sub)
+    throw mutability(`${attribute.name} is required and stays (RFC 7644 §3.5.2.2)`)
+  if (!attribute.multiValued) changeSingle(draft, change, target)
+  else if (change.op === 'remove') removeFromList(draft, change, target)
+  else changeList(draft, change, target)
+}
+
+const changeExtension = (draft: Draft, change: Change, target: Target): void => {
+  const { extension } = target
+  if (!extension) {
+    changeAt(draft, change, target)
+    return
+  }
+  const inner = { ...(draft[extension.id] as Draft | undefined) }
+  changeAt(inner, change, target)
+  set(draft, extension.id, inner)
+}
+
+export const applyChanges = (
+  type: ResourceType,
+  resource: Resource,
+  changes: readonly Change[],
+): Resource => {
+  const draft: Draft = { ...resource }
+  for (const change of changes) {
+    const { place, op, value } = change
+    if (!('whole' in place)) changeExtension(draft, change, place)
+    else if (op === 'remove') delete draft[place.whole.id]
+    else {
+      if (!isComplex(value)) throw invalidValue(`${place.whole.id} must be an object`)
+      for (const [name, inner] of Object.entries(value)) {
+        const attribute = named(place.whole.attributes, name)
+        const target = attribute && {
+          extension: place.whole,
+          attribute,
+          filter: undefined,
+          sub: undefined,
+        }
+        if (target) changeExtension(draft, { op, place: target, value: inner }, target)
+      }
+    }
+  }
+  refuseWithoutRequired(type, draft)
+  return draft
+}

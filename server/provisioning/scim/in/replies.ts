@@ -1,0 +1,43 @@
+/** Answers with a resource, and conditional requests (RFC 7644 §3.14, RFC 9110 §13). */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { isKnown } from '#server/http/etag.ts'
+import { mediaType, ScimError } from './errors.ts'
+import type { Projection } from './projection.ts'
+import { isComplex, type Resource } from './schema/attribute.ts'
+
+const versionOf = ({ meta }: Resource): string =>
+  isComplex(meta) ? String(meta['version'] ?? '') : ''
+
+const locationOf = ({ meta }: Resource): string =>
+  isComplex(meta) ? String(meta['location'] ?? '') : ''
+
+/** `*` asks that the resource exists, which a change does anyway. */
+export const asksForVersion = ({ headers }: FastifyRequest): boolean =>
+  !['*', undefined].includes(headers['if-match']?.trim())
+
+export const refuseStale = (request: FastifyRequest, version: string): void => {
+  if (asksForVersion(request) && !isKnown(request.headers['if-match'], version))
+    throw new ScimError(412, 'the resource has changed since it was read')
+}
+
+export const sendJson = (reply: FastifyReply, status: number, body: Resource): FastifyReply =>
+  reply.code(status).type(mediaType).send(JSON.stringify(body))
+
+export const sendResource = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  resource: Resource,
+  projection: Projection,
+): FastifyReply => {
+  const version = versionOf(resource)
+  reply.header('etag', version)
+  if (request.method === 'GET' && isKnown(request.headers['if-none-match'], version))
+    return reply.code(304).send()
+  reply.header(status === 201 ? 'location' : 'content-location', locationOf(resource))
+  return sendJson(reply, status, projection.of(resource))
+}
+
+/** Attempts of a change after concurrent ones; each one means that another change succeeded. */
+export const rounds = 50

@@ -1,0 +1,238 @@
+/**
+ * Filters, order and pages of users in SQL, with parameters alone. A filter may name the attributes that have an index; any other
+ * is refused, because it would look at every user of the realm.
+ */
+
+import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import type { Storage } from '#server/storage/contract.ts'
+import type { Tables, UserRow } from '#server/storage/tables/tables.ts'
+import { refusal } from '#server/storage/values.ts'
+import { foldName } from '#server/users/names.ts'
+import type { ScimCall } from '../caller.ts'
+import { invalidFilter, invalidPath } from '../errors.ts'
+import { type AttributePath, type Compare, type Filter, pathText } from '../filter/filter.ts'
+import type { Page } from '../paging.ts'
+import { userType } from '../schema/user-schema.ts'
+import { storedName } from './resource.ts'
+
+type Builder = ExpressionBuilder<Tables, 'users'>
+
+interface Column {
+  readonly column: Expression<unknown>
+  readonly kind: 'text' | 'flag' | 'time'
+  /** Brings a text into the form that the column has. */
+  readonly fold?: (text: string) => string
+}
+
+/** As `lower` of both databases, which changes ASCII alone. */
+const asciiLower = (text: string): string => text.replaceAll(/[A-Z]/g, (one) => one.toLowerCase())
+
+const nameKey = (text: string): string => foldName(storedName(text))
+
+const exact = (text: string): string => text
+
+const columns: Readonly<Record<string, Column>> = {
+  id: { column: sql.ref('users.id'), kind: 'text' },
+  username: { column: sql.ref('users.username_key'), kind: 'text', fold: nameKey },
+  emails: { column: sql.ref('users.email_key'), kind: 'text', fold: foldName },
+  'emails.value': { column: sql.ref('users.email_key'), kind: 'text', fold: foldName },
+  'name.familyname': { column: sql`lower(users.last_name)`, kind: 'text', fold: asciiLower },
+  'name.givenname': { column: sql`lower(users.first_name)`, kind: 'text', fold: asciiLower },
+  active: { column: sql.ref('users.enabled'), kind: 'flag' },
+  'meta.created': { column: sql.ref('users.created_at'), kind: 'time' },
+  'meta.lastmodified': { column: sql.ref('users.updated_at'), kind: 'time' },
+}
+
+const names =
+  'id, userName, externalId, emails.value, name.familyName, name.givenName, active, groups.value, meta.created, meta.lastModified'
+
+const keyOf = ({ schema, name, sub }: AttributePath): string => {
+  if (schema !== undefined && schema.toLowerCase() !== userType.core.id.toLowerCase()) return ''
+  return (sub === undefined ? name : `${name}.${sub}`).toLowerCase()
+}
+
+const columnOf = (path: AttributePath): Column => {
+  const found = columns[keyOf(path)]
+  if (!found || !Object.hasOwn(columns, keyOf(path)))
+    throw invalidFilter(`users cannot be filtered by "${pathText(path)}", but by ${names}`)
+  return found
+}
+
+const never: Expression<SqlBool> = sql<SqlBool>`1 = 0`
+
+/** Above every character of a name, so that [text, text + END) is what begins with the text. */
+const END = '\u{10ffff}'
+
+const compareText = (
+  column: Expression<unknown>,
+  op: Compare['op'],
+  text: string,
+): Expression<SqlBool> => {
+  const length = [...text].length
+  switch (op) {
+    case 'eq':
+      return sql<SqlBool>`${column} = ${text}`
+    case 'ne':
+      return sql<SqlBool>`(${column} = ${text}) is not true`
+    case 'co':
+      return text === ''
+        ? sql<SqlBool>`${column} is not null`
+        : sql<SqlBool>`replace(${column}, ${text}, '') <> ${column}`
+    case 'sw':
+      return sql<SqlBool>`(${column} >= ${text} and ${column} < ${text + END})`
+    case 'ew':
+      return sql<SqlBool>`(length(${column}) >= ${sql.lit(length)} and substr(${column}, length(${column}) - ${sql.lit(length)} + 1) = ${text})`
+    case 'gt':
+      return sql<SqlBool>`${column} > ${text}`
+    case 'ge':
+      return sql<SqlBool>`${column} >= ${text}`
+    case 'lt':
+      return sql<SqlBool>`${column} < ${text}`
+    default:
+      return sql<SqlBool>`${column} <= ${text}`
+  }
+}
+
+const orders: Partial<Readonly<Record<Compare['op'], Expression<unknown>>>> = {
+  eq: sql`=`,
+  ne: sql`<>`,
+  gt: sql`>`,
+  ge: sql`>=`,
+  lt: sql`<`,
+  le: sql`<=`,
+}
+
+const compareNumber = (
+  { path, op }: Compare,
+  column: Expression<unknown>,
+  value: number,
+): Expression<SqlBool> => {
+  const sign = orders[op]
+  if (!sign) throw invalidFilter(`"${pathText(path)}" cannot be compared by ${op}`)
+  return sql<SqlBool>`${column} ${sign} ${value}`
+}
+
+const flagOf = ({ path, value }: Compare): number => {
+  const word = typeof value === 'string' ? value.toLowerCase() : value
+  if (word === true || word === 'true') return 1
+  if (word === false || word === 'false') return 0
+  throw invalidFilter(`"${pathText(path)}" is true or false`)
+}
+
+const timeOf = ({ path, value }: Compare): number => {
+  const time = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  if (Number.isNaN(time))
+    throw invalidFilter(`"${pathText(path)}" is a time such as "2026-01-31T12:00:00Z"`)
+  return time
+}
+
+/** The same comparison for a text of another table. */
+const textComparison = (
+  compare: Compare,
+  column: Expression<unknown>,
+  fold: (text: string) => string,
+): Expression<SqlBool> => {
+  const { path, op, value } = compare
+  if (value === null)
+    return op === 'eq' ? sql<SqlBool>`${column} is null` : sql<SqlBool>`${column} is not null`
+  if (typeof value !== 'string') throw invalidFilter(`"${pathText(path)}" is a text`)
+  // Nothing that could not be stored is there.
+  return refusal(value) === undefined ? compareText(column, op, fold(value)) : never
+}
+
+const isExternalId = (path: AttributePath): boolean => keyOf(path) === 'externalid'
+const isGroup = (path: AttributePath): boolean => ['groups', 'groups.value'].includes(keyOf(path))
+
+const conditionsFor = (call: ScimCall, eb: Builder) => {
+  const named = () =>
+    eb
+      .selectFrom('scim_users')
+      .select('scim_users.user_id')
+      .where('scim_users.realm', '=', call.realm)
+      .where('scim_users.source', '=', call.token.source)
+  const members = () => eb.selectFrom('user_groups').select('user_groups.user_id')
+
+  const compared = (compare: Compare): Expression<SqlBool> => {
+    const { path, op, value } = compare
+    if (isExternalId(path)) {
+      if (op === 'ne' || (value === null && op === 'eq'))
+        return eb.not(compared({ ...compare, op: value === null ? 'ne' : 'eq' }))
+      const external = sql.ref('scim_users.external_id')
+      return eb('users.id', 'in', named().where(textComparison(compare, external, exact)))
+    }
+    if (isGroup(path)) {
+      if (op !== 'eq' || typeof value !== 'string')
+        throw invalidFilter('"groups.value" can be compared by eq')
+      return refusal(value) === undefined
+        ? eb('users.id', 'in', members().where('user_groups.group_id', '=', value))
+        : never
+    }
+    const { column, kind, fold = exact } = columnOf(path)
+    if (kind === 'flag') return compareNumber(compare, column, flagOf(compare))
+    if (kind === 'time') return compareNumber(compare, column, timeOf(compare))
+    return textComparison(compare, column, fold)
+  }
+
+  /** A part of an email address: its type is not compared, since the address of the user is the one that is searched. */
+  const ofEmail = (filter: Filter): Expression<SqlBool> => {
+    if (filter.op === 'and') return eb.and(filter.terms.map(ofEmail))
+    const path = 'path' in filter ? filter.path : undefined
+    if (filter.op === 'eq' && path?.name.toLowerCase() === 'type' && path.sub === undefined)
+      return sql<SqlBool>`users.email_key is not null`
+    if (path?.name.toLowerCase() !== 'value' || filter.op === 'some' || !('value' in filter))
+      throw invalidFilter('emails[…] takes "type eq" and comparisons of "value", joined by "and"')
+    return compared({ ...filter, path: { schema: undefined, name: 'emails', sub: undefined } })
+  }
+
+  const condition = (filter: Filter): Expression<SqlBool> => {
+    switch (filter.op) {
+      case 'and':
+        return eb.and(filter.terms.map(condition))
+      case 'or':
+        return eb.or(filter.terms.map(condition))
+      case 'not':
+        return sql<SqlBool>`(${condition(filter.term)}) is not true`
+      case 'pr':
+        if (isExternalId(filter.path))
+          return eb('users.id', 'in', named().where('scim_users.external_id', 'is not', null))
+        if (isGroup(filter.path)) return eb('users.id', 'in', members())
+        return sql<SqlBool>`${columnOf(filter.path).column} is not null`
+      case 'some':
+        if (keyOf(filter.path) !== 'emails')
+          throw invalidFilter(`users cannot be filtered by parts of "${pathText(filter.path)}"`)
+        return ofEmail(filter.filter)
+      default:
+        return compared(filter)
+    }
+  }
+  return condition
+}
+
+export interface UserPage {
+  readonly rows: readonly UserRow[]
+  readonly total: number
+}
+
+/** Users who fit, in the order of their ids unless another one is asked for. */
+export const searchUsers = async (
+  { db }: Pick<Storage, 'db'>,
+  call: ScimCall,
+  { filter, sortBy, descending, first, max, after }: Page,
+): Promise<UserPage> => {
+  let query = db.selectFrom('users').where('users.realm', '=', call.realm)
+  if (filter) query = query.where((eb) => conditionsFor(call, eb)(filter))
+  const count = query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst()
+  const direction = descending ? sql`desc` : sql`asc`
+  let page = query.selectAll('users')
+  if (sortBy) {
+    const sorted = Object.hasOwn(columns, keyOf(sortBy)) ? columns[keyOf(sortBy)] : undefined
+    if (!sorted) throw invalidPath(`users cannot be sorted by "${pathText(sortBy)}"`)
+    // Users without a value come last in ascending order (RFC 7644 §3.4.2.3).
+    page = page
+      .orderBy(sql`${sorted.column} is null ${direction}`)
+      .orderBy(sql`${sorted.column} ${direction}`)
+  }
+  if (after !== undefined) page = page.where('users.id', '>', after)
+  const rows = max === 0 ? [] : await page.orderBy('users.id').limit(max).offset(first).execute()
+  return { rows, total: Number((await count)?.total ?? 0) }
+}

@@ -1,0 +1,155 @@
+/**
+ * Reads values against the schemas (RFC 7643 §2): names in any case, types as senders spell them. What a schema does not know is
+ * ignored and never stored; what is read-only is ignored too (RFC 7644 §3.3, §3.5.1).
+ */
+
+import { refusal } from '#server/storage/values.ts'
+import { invalidSyntax, invalidValue } from './errors.ts'
+import {
+  type Attribute,
+  type Complex,
+  extensionNamed,
+  isComplex,
+  named,
+  ownAttributes,
+  type Resource,
+  type ResourceType,
+  type Value,
+} from './schema/attribute.ts'
+
+/** Texts are kept as attributes of users, which are no longer. */
+const longestText = 4000
+const mostValues = 20_000
+
+/** Entra ID sends flags as "True" and "False" unless it is told otherwise. */
+const flagOf = (attribute: Attribute, value: Value): boolean => {
+  const word = typeof value === 'string' ? value.toLowerCase() : value
+  if (word === true || word === 'true') return true
+  if (word === false || word === 'false') return false
+  throw invalidValue(`${attribute.name} must be true or false`)
+}
+
+const textOf = (attribute: Attribute, value: Value): string => {
+  if (typeof value !== 'string') throw invalidValue(`${attribute.name} must be a text`)
+  const reason = refusal(value)
+  if (reason !== undefined) throw invalidValue(`${attribute.name} is ${reason}`)
+  if (value.length > longestText)
+    throw invalidValue(`${attribute.name} has more than ${longestText} characters`)
+  return value
+}
+
+/** Entra ID wraps a value as a list of one. */
+const onlyOne = (value: Value): Value =>
+  Array.isArray(value) && value.length <= 1 ? value[0] : value
+
+/** Entra ID wraps a simple value as `[{"value": …}]`, and sends a manager as a text. */
+const unwrapped = (value: Value): Value => {
+  const only = onlyOne(value)
+  return isComplex(only) && 'value' in only ? only['value'] : only
+}
+
+const complexOf = (attribute: Attribute, value: Value): Complex | undefined => {
+  const sub = named(attribute.subAttributes, 'value')
+  const given = !isComplex(value) && sub && typeof value === 'string' ? { value } : value
+  if (!isComplex(given)) throw invalidValue(`${attribute.name} must be an object`)
+  const read: Record<string, Value> = {}
+  for (const [name, inner] of Object.entries(given)) {
+    const found = named(attribute.subAttributes, name)
+    if (!found || found.mutability === 'readOnly') continue
+    const one = readValue(found, inner)
+    if (one !== undefined) read[found.name] = one
+  }
+  return Object.keys(read).length > 0 ? read : undefined
+}
+
+const onlyOnePrimary = (attribute: Attribute, list: readonly Value[]): void => {
+  const primary = list.filter((one) => isComplex(one) && one['primary'] === true)
+  if (primary.length > 1)
+    throw invalidValue(`${attribute.name} has more than one primary value (RFC 7643 §2.4)`)
+}
+
+/** The same value twice is one (RFC 7643 §2.4). */
+export const distinct = (list: readonly Value[]): Value[] => [
+  ...new Map(list.map((one) => [JSON.stringify(one), one])).values(),
+]
+
+const listOf = (attribute: Attribute, value: Value): readonly Value[] | undefined => {
+  const given = Array.isArray(value) ? value : [value]
+  if (given.length > mostValues)
+    throw invalidValue(`${attribute.name} has more than ${mostValues} values`)
+  const read = given.flatMap((one) => singleOf(attribute, one) ?? [])
+  onlyOnePrimary(attribute, read)
+  const list = distinct(read)
+  return list.length > 0 ? list : undefined
+}
+
+const singleOf = (attribute: Attribute, value: Value): Value => {
+  if (value === undefined || value === null) return undefined
+  if (attribute.type === 'complex') {
+    const only = onlyOne(value)
+    return only === undefined || only === null ? undefined : complexOf(attribute, only)
+  }
+  const plain = unwrapped(value)
+  if (plain === undefined || plain === null) return undefined
+  if (attribute.type === 'boolean') return flagOf(attribute, plain)
+  const text = textOf(attribute, plain)
+  return text === '' ? undefined : text
+}
+
+/** Nothing where the value is none: null, an empty text or list (RFC 7643 §2.5). */
+export const readValue = (attribute: Attribute, value: Value): Value => {
+  if (value === undefined || value === null) return undefined
+  return attribute.multiValued ? listOf(attribute, value) : singleOf(attribute, value)
+}
+
+const readInto = (
+  read: Record<string, Value>,
+  attributes: readonly Attribute[],
+  body: Complex,
+): void => {
+  for (const [name, value] of Object.entries(body)) {
+    const attribute = named(attributes, name)
+    if (!attribute || attribute.mutability === 'readOnly') continue
+    if (Object.hasOwn(read, attribute.name))
+      throw invalidSyntax(`the resource has "${attribute.name}" twice, in different spellings`)
+    const one = readValue(attribute, value)
+    if (one !== undefined) read[attribute.name] = one
+  }
+}
+
+export const refuseWithoutSchema = (body: Complex, urn: string): void => {
+  const [, given] = Object.entries(body).find(([name]) => name.toLowerCase() === 'schemas') ?? []
+  const list = Array.isArray(given) ? given.filter((one) => typeof one === 'string') : []
+  if (!list.some((one) => one.toLowerCase() === urn.toLowerCase()))
+    throw invalidSyntax(`"schemas" must name ${urn}`)
+}
+
+export const refuseUnlessObject = (body: unknown): Complex => {
+  if (!isComplex(body)) throw invalidSyntax('the body must be a JSON object')
+  return body
+}
+
+/** The resource of a POST or PUT. */
+export const readResource = (type: ResourceType, given: unknown): Resource => {
+  const body = refuseUnlessObject(given)
+  refuseWithoutSchema(body, type.core.id)
+  const read: Record<string, Value> = {}
+  readInto(read, ownAttributes(type), body)
+  for (const [name, value] of Object.entries(body)) {
+    const extension = extensionNamed(type, name)
+    if (!extension || value === null) continue
+    if (!isComplex(value)) throw invalidValue(`${extension.id} must be an object`)
+    const inner: Record<string, Value> = {}
+    readInto(inner, extension.attributes, value)
+    if (Object.keys(inner).length > 0) read[extension.id] = inner
+  }
+  refuseWithoutRequired(type, read)
+  return read
+}
+
+/** What a resource must have (RFC 7643 §2.2). A flag that is not given has the value that it has, or the usual one. */
+export const refuseWithoutRequired = (type: ResourceType, resource: Resource): void => {
+  for (const { name, required, type: kind } of type.core.attributes)
+    if (required && kind !== 'boolean' && resource[name] === undefined)
+      throw invalidValue(`${name} is required`)
+}

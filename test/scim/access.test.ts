@@ -1,0 +1,224 @@
+/** Who may use SCIM, and what a sender can never do. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import {
+  errorSchema,
+  groupSchema,
+  type Sender,
+  senderOf,
+  startWorld,
+  userSchema,
+  type World,
+} from './sender.ts'
+
+let world: World
+let scim: Sender
+
+beforeAll(async () => {
+  world = await startWorld()
+  scim = await world.sender()
+})
+afterAll(() => world.close())
+
+const paths = [
+  '/Users',
+  '/Groups',
+  '/ServiceProviderConfig',
+  '/Schemas',
+  '/ResourceTypes',
+  '/Me',
+  '/x',
+]
+
+describe('a token', () => {
+  it('of another realm, of another purpose, made up or missing is refused with 401 (CVE-2025-4210)', async () => {
+    const other = await world.sender({}, 'globex')
+    const initial = await world.admin('POST', '/provisioning/initial-access-tokens', {})
+    const foreign = [other.token, initial.body.token, 'made-up', `${scim.token}x`]
+    for (const token of foreign) {
+      const stranger = senderOf(world.server, 'acme', { token, id: '' })
+      for (const path of paths) {
+        const answer = await stranger.send('GET', path)
+        expect([path, answer.status]).toEqual([path, 401])
+        expect(answer.body).toMatchObject({ schemas: [errorSchema], status: '401' })
+        expect(answer.headers['www-authenticate']).toBe('Bearer realm="acme"')
+      }
+    }
+    const none = await world.server.anonymous.send('GET', '/realms/acme/scim/v2/Users')
+    expect(none.status).toBe(401)
+    const cookie = await world.server.admin.send('GET', '/realms/acme/scim/v2/Users')
+    expect(cookie.status).toBe(401)
+  })
+
+  it('is dead when it is revoked, and two are alive while one takes the place of the other', async () => {
+    const [old, next] = [await world.sender({ source: 'r' }), await world.sender({ source: 'r' })]
+    expect((await old.send('GET', '/Users?count=0')).status).toBe(200)
+    expect((await next.send('GET', '/Users?count=0')).status).toBe(200)
+    await world.admin('DELETE', `/provisioning/scim-tokens/${old.tokenId}`)
+    expect((await old.send('GET', '/Users?count=0')).status).toBe(401)
+    expect((await next.send('GET', '/Users?count=0')).status).toBe(200)
+  })
+
+  it('acts on what it is for: users, groups or both', async () => {
+    const people = await world.sender({ scopes: ['users'] })
+    const groups = await world.sender({ scopes: ['groups'] })
+    expect((await people.send('GET', '/Users?count=0')).status).toBe(200)
+    expect((await people.send('GET', '/Groups?count=0')).status).toBe(403)
+    expect((await groups.send('GET', '/Users?count=0')).status).toBe(403)
+    expect((await groups.send('GET', '/Groups?count=0')).status).toBe(200)
+    const search = { schemas: ['urn:ietf:params:scim:api:messages:2.0:SearchRequest'] }
+    expect((await people.send('POST', '/.search', search)).status).toBe(403)
+    expect((await scim.send('POST', '/.search', search)).status).toBe(200)
+  })
+
+  it('tells when it was used last', async () => {
+    const one = await world.sender({ label: 'used' })
+    const listed = async () =>
+      (await world.admin('GET', '/provisioning/scim-tokens')).body.find(
+        ({ id }: { id: string }) => id === one.tokenId,
+      )
+    expect(await listed()).toMatchObject({ label: 'used', source: 'default', lastUsedAt: null })
+    await one.send('GET', '/Users?count=0')
+    expect((await listed()).lastUsedAt).toBeGreaterThan(0)
+  })
+
+  it('takes its source and scopes from a fixed vocabulary', async () => {
+    for (const body of [{ source: 'A b' }, { scopes: [] }, { scopes: ['admin'] }, { count: 1 }])
+      expect((await world.admin('POST', '/provisioning/scim-tokens', body)).status).toBe(400)
+  })
+})
+
+describe('the realm', () => {
+  it('answers 404 to everyone where SCIM is off, the realm is disabled or there is none', async () => {
+    const other = await world.sender({}, 'globex')
+    const put = (path: string, body: object) =>
+      world.server.admin.send('PUT', `/admin/realms/globex${path}`, body)
+    expect((await other.send('GET', '/Users')).status).toBe(200)
+    await put('/provisioning', { scimEnabled: false })
+    for (const path of paths) {
+      const answer = await other.send('GET', path)
+      expect([path, answer.status, answer.body.status]).toEqual([path, 404, '404'])
+    }
+    await put('/provisioning', { scimEnabled: true })
+    await put('/settings', { enabled: false })
+    expect((await other.send('GET', '/Users')).status).toBe(404)
+    await put('/settings', { enabled: true })
+    expect((await other.send('GET', '/Users')).status).toBe(200)
+    const nowhere = senderOf(world.server, 'nowhere', { token: scim.token, id: '' })
+    expect((await nowhere.send('GET', '/Users')).status).toBe(404)
+  })
+
+  it('lists the address of SCIM among its endpoints while SCIM is on', async () => {
+    const endpoints = async () =>
+      (await world.server.admin.send('GET', '/admin/realms/globex/endpoints')).body
+    const put = (scimEnabled: boolean) =>
+      world.server.admin.send('PUT', '/admin/realms/globex/provisioning', { scimEnabled })
+    expect((await endpoints()).scim).toMatch(/\/realms\/globex\/scim\/v2$/)
+    await put(false)
+    expect((await endpoints()).scim).toBeUndefined()
+    await put(true)
+  })
+
+  it('keeps its users from tokens of other realms', async () => {
+    const other = await world.sender({}, 'globex')
+    const { id } = await scim.user('ours')
+    const group = await scim.group('Ours')
+    for (const path of [`/Users/${id}`, `/Groups/${group.id}`])
+      for (const method of ['GET', 'DELETE'])
+        expect((await other.send(method, path)).status).toBe(404)
+    const theirs = await other.group('Theirs')
+    const joined = await other.patch(`/Groups/${theirs.id}`, {
+      op: 'add',
+      path: 'members',
+      value: [{ value: id }],
+    })
+    expect(joined.body).toMatchObject({ status: '400', scimType: 'invalidValue' })
+    expect(
+      (await other.send('GET', '/Users?filter=userName%20eq%20%22ours%22')).body.totalResults,
+    ).toBe(0)
+  })
+})
+
+describe('administrators', () => {
+  const adminGroup = async (name: string) => {
+    const role = await world.admin('POST', '/roles', { name: `role-${name}` })
+    await world.admin('PUT', `/admin-roles/${role.body.roleId}`, { permissions: ['view-users'] })
+    const group = await world.admin('POST', '/groups', { name })
+    await world.admin('PUT', `/groups/${group.body.groupId}/roles/${role.body.roleId}`)
+    return { groupId: group.body.groupId as string, role: `role-${name}` }
+  }
+
+  it('are not made: no sender puts anybody into a group that grants a permission', async () => {
+    const { groupId } = await adminGroup('Operators')
+    const { id } = await scim.user('climber')
+    const member = { value: [{ value: id }] }
+    const nested = await scim.group('Ladder', { members: [{ value: id }] })
+    const attempts = [
+      await scim.patch(`/Groups/${groupId}`, { op: 'add', path: 'members', ...member }),
+      await scim.patch(`/Groups/${groupId}`, {
+        op: 'add',
+        path: 'members',
+        value: [{ value: nested.id }],
+      }),
+      await scim.send('PUT', `/Groups/${groupId}`, {
+        schemas: [groupSchema],
+        displayName: 'Operators',
+        members: [{ value: id }],
+      }),
+    ]
+    expect(attempts.map(({ status }) => status)).toEqual([403, 403, 403])
+    expect((await world.admin('GET', `/groups/${groupId}/members`)).body).toEqual([])
+  })
+
+  it('are not made by roles and entitlements, which are stored and grant nothing', async () => {
+    const { role } = await adminGroup('Keepers')
+    const { id } = await scim.user('roles', {
+      roles: [{ value: role, primary: true }, { value: 'realm-admin' }],
+      entitlements: [{ value: role }],
+    })
+    const { body } = await world.admin('GET', `/users/${id}/roles`)
+    expect(body.map(({ name }: { name: string }) => name)).not.toContain(role)
+  })
+
+  it('are not made by the default role of the realm', async () => {
+    const { role } = await adminGroup('Defaults')
+    const before = (await world.admin('GET', '/settings')).body.defaultRole
+    expect((await world.admin('PUT', '/settings', { defaultRole: role })).status).toBe(200)
+    const answer = await scim.send('POST', '/Users', { schemas: [userSchema], userName: 'd-1' })
+    await world.admin('PUT', '/settings', { defaultRole: before })
+    expect(answer.status).toBe(403)
+  })
+
+  it('are locked out by a sender, and changed in no other way', async () => {
+    const boss = await world.server.userWith('acme', ['manage-users'])
+    const path = `/Users/${boss.userId}`
+    const { userName } = (await scim.send('GET', path)).body
+    const changes = [
+      { op: 'replace', path: 'password', value: 'a long enough phrase 4711' },
+      { op: 'replace', path: 'userName', value: 'other' },
+      { op: 'replace', path: 'emails', value: [{ value: 'thief@example.com' }] },
+      { op: 'replace', value: { active: false, title: 'x' } },
+    ]
+    for (const change of changes) expect((await scim.patch(path, change)).status).toBe(403)
+    expect((await scim.send('DELETE', path)).status).toBe(403)
+    expect((await scim.patch(path, { op: 'replace', path: 'active', value: 'False' })).status).toBe(
+      200,
+    )
+    expect((await scim.send('GET', path)).body).toMatchObject({ userName, active: false })
+    expect((await scim.patch(path, { op: 'replace', path: 'active', value: true })).status).toBe(
+      403,
+    )
+  })
+})
+
+describe('an expired token', () => {
+  it('is refused', async () => {
+    let now = Date.now()
+    const later = await startWorld({ clock: { now: () => now } })
+    const one = await later.sender({ expiration: 60 })
+    expect((await one.send('GET', '/Users?count=0')).status).toBe(200)
+    now += 61_000
+    expect((await one.send('GET', '/Users?count=0')).status).toBe(401)
+    await later.close()
+  })
+})

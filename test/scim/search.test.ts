@@ -1,0 +1,246 @@
+/** Lists: filters, order, pages and attributes (RFC 7644 §3.4.2, §3.9; RFC 9865). */
+
+import fc from 'fast-check'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { parseFilter } from '#server/provisioning/scim/in/filter/parse.ts'
+import { type Sender, startWorld, type World } from './sender.ts'
+
+let world: World
+let scim: Sender
+
+const people = [
+  { userName: 'anna', name: { familyName: 'Berg', givenName: 'Anna' }, externalId: 'X-1' },
+  { userName: 'Bert', name: { familyName: 'berg' }, emails: [{ value: 'bert@b.example' }] },
+  { userName: 'chris', active: false, name: { familyName: 'Quote"s \\ %_' } },
+  { userName: 'dave', emails: [{ value: 'Dave@D.example', type: 'home' }], title: 'x' },
+]
+
+beforeAll(async () => {
+  world = await startWorld()
+  scim = await world.sender()
+  for (const { userName, ...more } of people) await scim.user(userName, more)
+})
+afterAll(() => world.close())
+
+const list = (query: Record<string, string>, path = '/Users') =>
+  scim.send('GET', `${path}?${new URLSearchParams(query)}`)
+
+const found = async (filter: string): Promise<string[]> => {
+  const { status, body } = await list({ filter, attributes: 'userName' })
+  if (status !== 200) throw new Error(`${filter}: ${JSON.stringify(body)}`)
+  return body.Resources.map(({ userName }: { userName: string }) => userName).sort()
+}
+
+describe('a filter of users', () => {
+  it.each([
+    ['userName eq "ANNA"', ['anna']],
+    ['USERNAME Eq "anna"', ['anna']],
+    ['urn:ietf:params:scim:schemas:core:2.0:User:userName eq "bert"', ['Bert']],
+    ['userName ne "anna"', ['Bert', 'chris', 'dave']],
+    ['userName sw "CH"', ['chris']],
+    ['userName co "r"', ['Bert', 'chris']],
+    ['userName ew "E"', ['dave']],
+    ['userName gt "bert"', ['chris', 'dave']],
+    ['userName le "bert"', ['Bert', 'anna']],
+    ['externalId eq "X-1"', ['anna']],
+    ['externalId eq "x-1"', []],
+    ['externalId pr', ['anna']],
+    ['externalId ne "X-1"', ['Bert', 'chris', 'dave']],
+    ['not (externalId pr)', ['Bert', 'chris', 'dave']],
+    ['emails eq "BERT@b.example"', ['Bert']],
+    ['emails.value eq "dave@d.example"', ['dave']],
+    ['emails[value eq "dave@d.example"]', ['dave']],
+    ['emails[type eq "work"].value eq "bert@b.example"', ['Bert']],
+    ['emails pr', ['Bert', 'dave']],
+    ['name.familyName eq "BERG"', ['Bert', 'anna']],
+    ['name.familyName eq "Quote\\"s \\\\ %_"', ['chris']],
+    ['name.familyName co "%"', ['chris']],
+    ['name.familyName pr and not (active eq false)', ['Bert', 'anna']],
+    ['active eq false', ['chris']],
+    ['active eq "False"', ['chris']],
+    ['userName eq "anna" or userName eq "dave" and active eq false', ['anna']],
+    ['(userName eq "anna" or userName eq "dave") and active eq true', ['anna', 'dave']],
+    ['meta.created gt "2020-01-01T00:00:00Z"', ['Bert', 'anna', 'chris', 'dave']],
+    ['meta.lastModified lt "2020-01-01T00:00:00Z"', []],
+    ['userName eq "\\u0000"', []],
+    ["userName eq \"' or '1'='1\"", []],
+  ])('%s', async (filter, wanted) => {
+    expect(await found(filter)).toEqual([...wanted].sort())
+  })
+
+  it.each([
+    'title eq "x"',
+    'userName',
+    'userName eq',
+    'userName eq anna',
+    'userName xx "a"',
+    'userName eq "a" and',
+    '(userName eq "a"',
+    'userName eq "a")',
+    'not userName eq "a"',
+    'userName eq "\\x"',
+    'nothing eq "a"',
+    'emails[title eq "a"]',
+    'emails[',
+    'active gt "x"',
+    'meta.created gt "soon"',
+    '__proto__ eq "a"',
+    'constructor eq "a"',
+    '; drop table users',
+    `userName eq "${'a'.repeat(2000)}"`,
+    Array.from({ length: 21 }, () => 'userName eq "a"').join(' or '),
+    `${'('.repeat(6)}userName eq "a"${')'.repeat(6)}`,
+  ])('is refused with 400 invalidFilter: %s', async (filter) => {
+    const { status, body } = await list({ filter })
+    expect([status, body.scimType]).toEqual([400, 'invalidFilter'])
+  })
+
+  it('costs no more than its length: any text is read or refused at once', () => {
+    const parts = fc.constantFrom(
+      '(',
+      ')',
+      '[',
+      ']',
+      ' and ',
+      ' or ',
+      ' not ',
+      'a.b',
+      ' eq ',
+      ' pr',
+      '"x"',
+      '1',
+    )
+    fc.assert(
+      fc.property(fc.array(parts, { maxLength: 300 }), (words) => {
+        try {
+          parseFilter(words.join(''))
+        } catch (error) {
+          expect(error).toMatchObject({ name: 'ScimError', scimType: 'invalidFilter' })
+        }
+      }),
+    )
+    const doubling = Array.from({ length: 10 }, (_, n) => `(a eq "${n}" or b eq "${n}")`).join(
+      ' and ',
+    )
+    expect(parseFilter(doubling)).toMatchObject({ op: 'and' })
+  })
+})
+
+describe('a list', () => {
+  it('has numbers, no nulls, and the schema of lists (RFC 7644 §3.4.2)', async () => {
+    const { body, headers } = await list({})
+    expect(headers['content-type']).toContain('application/scim+json')
+    expect(body).toMatchObject({
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:ListResponse'],
+      totalResults: 4,
+      itemsPerPage: 4,
+      startIndex: 1,
+    })
+    expect(JSON.stringify(body)).not.toContain('null')
+  })
+
+  it('has pages: a start below 1 is 1, count 0 gives the total, more than 200 is 200', async () => {
+    const page = async (query: Record<string, string>) => {
+      const { body } = await list(query)
+      return [body.startIndex, body.itemsPerPage, body.totalResults]
+    }
+    expect(await page({ startIndex: '0', count: '2' })).toEqual([1, 2, 4])
+    expect(await page({ startIndex: '-5', count: '-1' })).toEqual([1, 0, 4])
+    expect(await page({ startIndex: '4', count: '2' })).toEqual([4, 1, 4])
+    expect(await page({ startIndex: '9', count: '2' })).toEqual([9, 0, 4])
+    expect(await page({ count: '0' })).toEqual([1, 0, 4])
+    expect(await page({ count: '5000' })).toEqual([1, 4, 4])
+    expect((await list({ count: 'many' })).status).toBe(400)
+  })
+
+  it('is sorted by an attribute, without case, both ways', async () => {
+    const names = async (query: Record<string, string>) =>
+      (await list(query)).body.Resources.map(({ userName }: { userName: string }) => userName)
+    expect(await names({ sortBy: 'userName' })).toEqual(['anna', 'Bert', 'chris', 'dave'])
+    expect(await names({ sortBy: 'userName', sortOrder: 'descending' })).toEqual([
+      'dave',
+      'chris',
+      'Bert',
+      'anna',
+    ])
+    expect((await names({ sortBy: 'name.familyName' })).slice(-2)).toEqual(['chris', 'dave'])
+    expect((await list({ sortBy: 'title' })).status).toBe(400)
+  })
+
+  it('has each resource once by cursor (RFC 9865)', async () => {
+    const seen: string[] = []
+    for (let cursor = ''; ; ) {
+      const { body } = await list({ cursor, count: '3' })
+      seen.push(...body.Resources.map(({ userName }: { userName: string }) => userName))
+      if (body.nextCursor === undefined) break
+      cursor = body.nextCursor
+    }
+    expect(seen.sort()).toEqual(['Bert', 'anna', 'chris', 'dave'])
+    expect((await list({ cursor: 'x' })).body).toMatchObject({ scimType: 'invalidCursor' })
+  })
+
+  it('has the attributes that are asked for, and always id and schemas', async () => {
+    const one = async (query: Record<string, string>) => {
+      const { body } = await list({ filter: 'userName eq "anna"', ...query })
+      return body.Resources[0]
+    }
+    expect(Object.keys(await one({ attributes: 'USERNAME' })).sort()).toEqual([
+      'id',
+      'schemas',
+      'userName',
+    ])
+    expect((await one({ attributes: 'name.givenName' })).name).toEqual({ givenName: 'Anna' })
+    expect((await one({ excludedAttributes: 'name.givenName,id' })).name).toEqual({
+      familyName: 'Berg',
+    })
+    const without = await one({ excludedAttributes: 'name,meta' })
+    expect([without.name, without.meta, without.id]).toEqual([
+      undefined,
+      undefined,
+      expect.any(String),
+    ])
+  })
+
+  it('is asked for by POST too, of one type or of both (RFC 7644 §3.4.3)', async () => {
+    const schemas = ['urn:ietf:params:scim:api:messages:2.0:SearchRequest']
+    await scim.group('Staff')
+    const users = await scim.send('POST', '/Users/.search', {
+      schemas,
+      filter: 'userName sw "a"',
+      attributes: ['userName'],
+      startIndex: 1,
+      count: 10,
+    })
+    expect(users.body).toMatchObject({ totalResults: 1, Resources: [{ userName: 'anna' }] })
+    const all = await scim.send('POST', '/.search', { schemas, startIndex: 4, count: 2 })
+    expect(all.body.totalResults).toBe(5)
+    expect(
+      all.body.Resources.map(({ meta }: { meta: { resourceType: string } }) => meta.resourceType),
+    ).toEqual(['User', 'Group'])
+    const groups = await scim.send('POST', '/.search', {
+      schemas,
+      filter: 'displayName eq "staff"',
+    })
+    expect(groups.body).toMatchObject({ totalResults: 1, Resources: [{ displayName: 'Staff' }] })
+  })
+})
+
+describe('a filter of groups', () => {
+  it('finds by name, sender and member, and refuses the rest', async () => {
+    const user = await scim.user('member')
+    const group = await scim.group('Finders', { externalId: 'F', members: [{ value: user.id }] })
+    for (const filter of [
+      'displayName eq "FINDERS"',
+      'displayName sw "find" and id pr',
+      'externalId eq "F"',
+      `members.value eq "${user.id}"`,
+      `members[value eq "${user.id}"]`,
+      `id eq "${group.id}"`,
+    ])
+      expect((await list({ filter }, '/Groups')).body.Resources, filter).toMatchObject([
+        { id: group.id },
+      ])
+    for (const filter of ['members.display eq "x"', 'description eq "x"', 'displayName'])
+      expect((await list({ filter }, '/Groups')).body.scimType, filter).toBe('invalidFilter')
+  })
+})
