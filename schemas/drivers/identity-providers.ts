@@ -61,6 +61,7 @@ export const directoryProtocols: ReadonlySet<string> = new Set(['ldap', 'ad'])
 export const browserOnlyFields = [
   'hideOnLogin',
   'storeToken',
+  'firstLoginFlow',
   'postLoginFlow',
   'organization',
 ] as const

@@ -138,6 +138,7 @@ describe.each(backends)('on $name', (backend) => {
     const fields = {
       hideOnLogin: true,
       storeToken: true,
+      firstLoginFlow: 'browser',
       postLoginFlow: 'browser',
       organization: 'corp',
     }
