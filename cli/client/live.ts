@@ -17,6 +17,7 @@ import type {
   UserImportReply,
   UserRecord,
 } from '#schemas/wire/records.ts'
+import { agentCalls } from './agents/calls.ts'
 import { directoryCalls } from './directories.ts'
 import { followEvents } from './event-stream.ts'
 import { type Call, path } from './http/call.ts'
@@ -245,6 +246,7 @@ export interface LiveCalls {
   readonly clients: ReturnType<typeof clientCalls>
   readonly authz: ReturnType<typeof authzCalls>
   readonly saml: ReturnType<typeof samlCalls>
+  readonly agents: ReturnType<typeof agentCalls>
   readonly directories: ReturnType<typeof directoryCalls>
   readonly scimTargets: ReturnType<typeof scimTargetCalls>
   readonly identityProviders: ReturnType<typeof providerCalls>
@@ -261,6 +263,7 @@ export const liveCalls = (call: Call): LiveCalls => ({
   clients: clientCalls(call),
   authz: authzCalls(call),
   saml: samlCalls(call),
+  agents: agentCalls(call),
   directories: directoryCalls(call),
   scimTargets: scimTargetCalls(call),
   identityProviders: providerCalls(call),

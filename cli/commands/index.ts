@@ -4,6 +4,10 @@
  */
 
 import { type AddCommand, noun } from '../invocation/command.ts'
+import { listAgents } from './agents/list.ts'
+import { activateAgent, attestAgent, suspendAgent } from './agents/move.ts'
+import { reviewAgents } from './agents/review.ts'
+import { revokeAgent } from './agents/revoke.ts'
 import { evaluateAuthz } from './authz/evaluate.ts'
 import { initialToken } from './clients/initial-token.ts'
 import { clientSecret } from './clients/secret.ts'
@@ -92,6 +96,14 @@ export const commandGroups: readonly CommandGroup[] = [
         initialToken,
       ]),
       noun('authz', 'try the policies of authorization services', [evaluateAuthz]),
+      noun('agents', 'manage the lifecycle of agents', [
+        listAgents,
+        activateAgent,
+        suspendAgent,
+        revokeAgent,
+        attestAgent,
+        reviewAgents,
+      ]),
       noun('users', 'manage users: passwords, locks, bulk import (`iamctl get users` lists them)', [
         setPassword,
         importUsers,

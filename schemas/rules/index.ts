@@ -8,7 +8,10 @@ import { samlClient } from './clients/saml-client.ts'
 import { samlClientMapper } from './clients/saml-client-mapper.ts'
 import { messageTemplate } from './notifications/message-template.ts'
 import { messagingProvider } from './notifications/messaging-provider.ts'
+
+import { agent } from './provisioning/agent.ts'
 import { scimTarget } from './provisioning/scim-target.ts'
+
 import { workloadIdentity } from './provisioning/workload-identity.ts'
 import type { KindRule, Rule } from './rule.ts'
 import { settings } from './settings.ts'
@@ -22,6 +25,7 @@ import { organization } from './users/organization.ts'
 import { role } from './users/role.ts'
 
 const list: readonly KindRule[] = [
+  agent,
   application,
   authzPolicy,
   claim,

@@ -14,6 +14,7 @@ import type { Messaging } from '#server/messaging/sender.ts'
 import type { OidcArea } from '#server/oidc/open.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { PlatformArea } from '#server/platform/open.ts'
+import type { AgentsArea } from '#server/provisioning/agents/open.ts'
 import type { RealmArea } from '#server/realm/open.ts'
 import type { SamlArea } from '#server/saml/open.ts'
 import type { SelfServiceArea } from '#server/self-service/open.ts'
@@ -23,6 +24,7 @@ import type { Copy } from '#server/storage/documents/copy.ts'
 import type { UsersArea } from '#server/users/open.ts'
 import type { WebhooksArea } from '#server/webhooks/open.ts'
 import type { Action } from './action.ts'
+import { agentActions } from './agents/agents.ts'
 import { attachmentActions } from './clients/attachments.ts'
 import { clientFieldActions } from './clients/client-fields.ts'
 import { readClientSecret, regenerateClientSecret } from './clients/client-secret.ts'
@@ -106,6 +108,7 @@ export interface ActionNeeds {
   readonly directories: Pick<DirectoriesArea, 'check' | 'syncStandingOf'>
   readonly syncDirectory: Synchronize
   readonly scimOut: ScimTargetActionParts['scimOut']
+  readonly agents: AgentsArea
   readonly baseUrl: string
 }
 
@@ -119,6 +122,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
   const { invitations, post, messageLimits } = needs.users
   const { passwords, bruteForce } = needs.credentials
   const { writer, realms, changesets, presenter, lastAdmin, settingsOf } = needs.realm
+  const { lifecycle, review } = needs.agents
   const user: UserParts = {
     storage,
     recorder,
@@ -194,6 +198,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     syncDirectory({ sync: needs.syncDirectory, vault }),
     readDirectorySync({ standingOf: needs.directories.syncStandingOf }),
     ...scimTargetActions({ scimOut: needs.scimOut, recorder }),
+    ...agentActions({ lifecycle, review, presenter }),
     ...flowActions({ writer, presenter, copy }),
     ...keyActions({ storage, signingKeys, keyPolicies, clock }),
     ...provisioningTokenActions({ storage, recorder, clock, baseUrl }),

@@ -38,6 +38,7 @@ import { createSignedAuthentication } from './decoupled/ciba-signed.ts'
 import type { Decisions } from './decoupled/decoupled-decisions.ts'
 import { deviceAuthorization } from './decoupled/device-authorization.ts'
 import { createDeviceRequests } from './decoupled/device-requests.ts'
+import type { Delegations } from './delegation/delegations.ts'
 import { discovery } from './discovery/discovery.ts'
 import { jwks } from './discovery/jwks.ts'
 import type { Lists, Metadata } from './discovery/metadata.ts'
@@ -49,6 +50,7 @@ import { createRecordRefusal } from './record-refusal.ts'
 import type { UserPages } from './signed-in-pages.ts'
 import { brokerToken } from './token/broker-token.ts'
 import { createCodes } from './token/codes.ts'
+import { delegationToken } from './token/delegation-token.ts'
 import type { Dpop } from './token/dpop.ts'
 import { createGrants } from './token/grants/index.ts'
 import { introspect } from './token/introspect.ts'
@@ -90,6 +92,7 @@ export interface EndpointNeeds {
 /** Made once for all endpoints, and for the areas above. */
 interface Shared {
   readonly consents: Consents
+  readonly delegations: Delegations
   readonly dpop: Dpop
   readonly preflights: Preflights
   readonly userPages: UserPages
@@ -100,7 +103,7 @@ interface Shared {
 
 export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly Endpoint[] => {
   const { storage, clock, outgoing, recorder, metrics, jobs, messaging, sessions } = needs
-  const { issuers, mint, subjects, verifier, grantsStore } = needs.tokens
+  const { issuers, mint, subjects, verifier, grantsStore, agents } = needs.tokens
   const { realmKeys, signingKeys } = needs.keys
   const { store: users, post, links } = needs.users
   const { broker, authz } = needs
@@ -109,14 +112,14 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
   const pages = needs.http.pages.with(oidcPages)
   const { browser, directLack } = needs.signIn
   const { vault } = needs.secrets
-  const { consents, dpop, preflights, userPages, trip } = shared
+  const { consents, delegations, dpop, preflights, userPages, trip } = shared
   const { cibaRequests, cibaDecisions } = shared
   const codes = createCodes({ storage, clock, grantsStore })
   const deviceRequests = createDeviceRequests({ storage, clock, grantsStore })
   const clientKeys = createClientKeys({ outgoing, clock })
   const responseModes = createResponseModes({ pages, mint, clock })
   const recordRefusal = createRecordRefusal({ recorder, mapError })
-  const grants = createGrants({
+  const { grants, delegate } = createGrants({
     clock,
     recorder,
     metrics,
@@ -125,6 +128,8 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
     authenticator,
     directLack,
     codes,
+    consents,
+    delegations,
     deviceRequests,
     cibaRequests,
     authz,
@@ -141,6 +146,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
   const authenticateClient = createAuthenticateClient({
     methods: clientAuthMethods,
     recorder,
+    agents,
     findClient,
     clientUsed,
   })
@@ -149,6 +155,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
     clock,
     grantsStore,
     verifier,
+    agents,
     clientKeys,
     findClient,
     responseModes,
@@ -174,8 +181,9 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
         pages,
         trip,
         consents,
+        agents,
         codes,
-        interaction: createInteraction({ storage, clock, mint, consents }),
+        interaction: createInteraction({ storage, clock, mint, consents, agents }),
         responseModes,
         mapError,
       },
@@ -187,10 +195,23 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       mint,
       recorder,
       metrics,
+      agents,
       grants,
       recordRefusal,
       authenticateClient,
       preflights,
+      dpop,
+    }),
+    delegationToken({
+      issuers,
+      verifier,
+      mint,
+      recorder,
+      metrics,
+      agents,
+      grant: delegate,
+      recordRefusal,
+      authenticateClient,
       dpop,
     }),
     deviceAuthorization({

@@ -9,6 +9,7 @@ import type { Problem, ProblemCode } from '#schemas/problems.ts'
 import { logProblem, type MapError, setProblemHeaders, toProblem } from '#server/http/errors.ts'
 import { TargetError } from '#server/tokens/access/audience.ts'
 import { ScopeError } from '#server/tokens/access/scopes.ts'
+import { AgentInactiveError } from '#server/tokens/agents/agents.ts'
 import { SubjectMissingError } from '#server/tokens/subject.ts'
 import { dpopAlgorithms, type ErrorCode } from './vocabulary.ts'
 
@@ -104,6 +105,7 @@ export const toOAuthError = (error: unknown, mapError?: MapError): OAuthError =>
   if (error instanceof OAuthError) return error
   if (error instanceof ScopeError) return invalidScope(error.message)
   if (error instanceof TargetError) return invalidTarget(error.message)
+  if (error instanceof AgentInactiveError) return unauthorizedClient(error.message)
   if (error instanceof SubjectMissingError)
     return invalidGrant('no token can be issued for this user', { detail: error.message })
   return fromProblem(toProblem(error, mapError))

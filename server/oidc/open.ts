@@ -10,6 +10,7 @@ import { createPreflights } from './cors.ts'
 import { createCibaDecisions } from './decoupled/ciba-decisions.ts'
 import { cibaPings } from './decoupled/ciba-ping.ts'
 import { createCibaRequests } from './decoupled/ciba-requests.ts'
+import { createDelegations } from './delegation/delegations.ts'
 import { createEndpoints, type EndpointNeeds } from './endpoints.ts'
 import { installOAuthErrors } from './errors.ts'
 import { createFramesOf } from './logout/frames.ts'
@@ -31,6 +32,7 @@ export const openOidc = (needs: OidcNeeds) => {
   const { browser } = signIn
   const { vault } = secrets
   const consents = createConsents({ storage, clock, grantsStore })
+  const delegations = createDelegations({ storage, clock })
   const dpopKey = secrets.keyFor('dpop-nonces')
   const dpop = createDpop({ storage, grantsStore, clock, dpopKey })
   const preflights = createPreflights(issuers)
@@ -40,6 +42,7 @@ export const openOidc = (needs: OidcNeeds) => {
   const cibaDecisions = createCibaDecisions({ recorder, jobs }, cibaRequests)
   const endpoints = createEndpoints(needs, {
     consents,
+    delegations,
     dpop,
     preflights,
     userPages,
@@ -49,6 +52,7 @@ export const openOidc = (needs: OidcNeeds) => {
   })
   return {
     consents,
+    delegations,
     dpop,
     preflights,
     userPages,

@@ -18,6 +18,14 @@ export interface ShownApplication {
   readonly termsUrl?: string | undefined
 }
 
+/** An application that acts for the user when the user is away. */
+export interface ShownAgent {
+  readonly name: string
+  readonly description?: string | undefined
+  /** Milliseconds since 1970; none where it goes on until the user withdraws. */
+  readonly until?: number | undefined
+}
+
 /** What an application asks for. */
 interface WishPage extends FormPage {
   readonly application: string
@@ -31,7 +39,9 @@ interface WishPage extends FormPage {
 }
 
 /** Whether an application may have what it asks for; posts `decision`, `allow`, `deny`, or `other` for another account. */
-export interface ConsentPage extends WishPage, ShownApplication {}
+export interface ConsentPage extends WishPage, ShownApplication {
+  readonly agent?: ShownAgent | undefined
+}
 
 /** Where the code of a device is typed; posts `user_code`. */
 export interface DevicePage extends FormPage {

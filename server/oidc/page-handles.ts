@@ -28,6 +28,7 @@ const accountSections = [
   'identities',
   'applications',
   'sharing',
+  'agents',
   'data',
 ] as const
 export type AccountPath = (typeof accountSections)[number]

@@ -57,7 +57,7 @@ export const openRealm = (needs: RealmNeeds) => {
     realms,
     lastAdmin,
     directoryGroups: createGroupDocuments({ copy, writer }),
-    presenter: createPresenter(behaviours, storage.db),
+    presenter: createPresenter(behaviours, { db: storage.db, clock }),
     changesets: createChangesets({ storage, writer, realms, clock, limits: config.limits }),
     /** The settings of a realm as of now; null where there is no such realm. */
     settingsOf: async (realm: string): Promise<SettingsDoc | null> => {

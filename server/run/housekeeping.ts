@@ -102,4 +102,10 @@ export const housekeeping = (areas: Areas): readonly JobHandler[] => [
     logger: areas.given.logger,
     work: areas.scheduledSyncs,
   }),
+  recurring({
+    queue: 'agents',
+    everyMs: scheduleMs,
+    logger: areas.given.logger,
+    work: areas.agents.round,
+  }),
 ]

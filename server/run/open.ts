@@ -23,6 +23,7 @@ import type { Logger } from '#server/platform/logger.ts'
 import { openPlatform } from '#server/platform/open.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import type { PasswordEngine } from '#server/platform/passwords/engine.ts'
+import { openAgents } from '#server/provisioning/agents/open.ts'
 import { openProvisioning } from '#server/provisioning/open.ts'
 import { openScimIn } from '#server/provisioning/scim/in/open.ts'
 import { openScimOut } from '#server/provisioning/scim/out/open.ts'
@@ -117,16 +118,17 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   })
   const scimOut = openScimOut({ storage, copy, clock, logger, outgoing, vault, metrics, jobs, audit })
   const scimIn = openScimIn({ storage, clock, recorder, users, credentials, sessions, tokens, realm, http })
+  const agents = openAgents({ storage, copy, clock, logger, recorder, messaging, users, tokens, baseUrl })
   const selfService = openSelfService({
-    storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, authz, realm, http, signIn, oidc,
+    storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, authz, realm, http, signIn, oidc, agents,
   })
   const admin = openAdmin({
     config, storage, copy, clock, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
-    realm, authz, webhooks, http, broker, oidc, saml, selfService, directories, syncDirectory, scimOut, baseUrl, master,
+    realm, authz, webhooks, http, broker, oidc, saml, selfService, directories, syncDirectory, scimOut, agents, baseUrl, master,
   })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, scheduledSyncs, credentials, sessions, tokens,
-    realm, authz, webhooks, http, broker, signIn, oidc, saml, provisioning, scimIn, scimOut, selfService, admin, close,
+    realm, authz, webhooks, http, broker, signIn, oidc, saml, provisioning, scimIn, scimOut, agents, selfService, admin, close,
   }
 }
 

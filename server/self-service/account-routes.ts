@@ -2,6 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import type { MapError } from '#server/http/errors.ts'
+import { agentOperations } from './agents.ts'
 import { consentOperations } from './consents.ts'
 import { credentialOperations } from './credentials/credentials-api.ts'
 import { passwordOperations } from './credentials/password.ts'
@@ -30,6 +31,7 @@ export const accountRoutes = (parts: AccountRouteParts) => {
     ...sessionOperations(own.sessions),
     ...consentOperations(own.consents, own.revokeConsent),
     ...sharingOperations(own.sharing),
+    ...agentOperations(own.agents),
     ...dataOperations(own.data, own.identities),
   ]
   const isShared = (path: string): boolean =>

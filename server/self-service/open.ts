@@ -8,9 +8,11 @@ import type { HttpArea } from '#server/http/open.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import { createAccountCaller } from '#server/oidc/account-caller.ts'
 import { createRevokeConsent } from '#server/oidc/consent/revoke-consent.ts'
+import { delegationRecord } from '#server/oidc/delegation/delegations.ts'
 import type { OidcArea } from '#server/oidc/open.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
+import type { AgentsArea } from '#server/provisioning/agents/open.ts'
 import type { RealmArea } from '#server/realm/open.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
@@ -19,6 +21,7 @@ import type { TokensArea } from '#server/tokens/open.ts'
 import type { UsersArea } from '#server/users/open.ts'
 import { createDataExport } from '#server/users/privacy/data-export.ts'
 import { accountRoutes } from './account-routes.ts'
+import { createOwnAgents } from './agents.ts'
 import { deviceApprovals } from './approvals/device-approvals.ts'
 import { signInApprovals } from './approvals/sign-in-approvals.ts'
 import { createCredentials } from './credentials/credentials.ts'
@@ -52,6 +55,7 @@ export interface SelfServiceNeeds {
   readonly http: HttpArea
   readonly signIn: Pick<SignInArea, 'browser' | 'brokers'>
   readonly oidc: OidcArea
+  readonly agents: AgentsArea
 }
 
 const createOwnAccount = (needs: SelfServiceNeeds) => {
@@ -60,13 +64,17 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
   const { factors, passwords, passkeys, authenticator } = needs.credentials
   const { grantsStore } = needs.tokens
   const { recorder, readRecords, personalKeys } = audit
-  const { consents } = oidc
+  const { consents, delegations } = oidc
+  const { lifecycle, review } = needs.agents
   const exportData = createDataExport({
     storage,
     clock,
     links,
     readRecords,
-    consentsOf: consents.list,
+    consentsOf: async (realm, userId) => [
+      ...(await consents.list(realm, userId)),
+      ...(await delegations.list(realm, userId)).map(delegationRecord),
+    ],
   })
   const own: OwnAccount = {
     changeProfile: createChangeProfile({ users, recorder, clock, factors, ranks, addressNotice }),
@@ -107,6 +115,7 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
     consents,
     revokeConsent: createRevokeConsent({ consents, recorder }),
     sharing: createOwnSharing({ storage, shares: needs.authz.shares, users, recorder }),
+    agents: createOwnAgents({ delegations, consents, lifecycle, review, recorder }),
     data: createOwnData({
       exportData,
       erasureRequests,

@@ -2,6 +2,7 @@
 
 import type { Consents } from '#server/oidc/consent/consents.ts'
 import type { RevokeConsent } from '#server/oidc/consent/revoke-consent.ts'
+import type { OwnAgents } from './agents.ts'
 import type { OwnCredentials } from './credentials/credentials.ts'
 import type { Enrolments } from './credentials/enrolments.ts'
 import type { ChangePassword } from './credentials/password.ts'
@@ -21,5 +22,6 @@ export interface OwnAccount {
   readonly consents: Consents
   readonly revokeConsent: RevokeConsent
   readonly sharing: OwnSharing
+  readonly agents: OwnAgents
   readonly data: OwnData
 }

@@ -24,6 +24,7 @@ import {
   rolesOfUser,
   visibleTo,
 } from './access/roles.ts'
+import type { Agents } from './agents/agents.ts'
 import { collectAudiences, collectClaims, mappersFor, type Target } from './claims/collect.ts'
 import type { Claims, MappedUser, MapperInput } from './claims/mapper.ts'
 import { namedClaims } from './claims/named.ts'
@@ -63,8 +64,8 @@ export interface AccessTokenRequest {
   readonly jkt?: string | undefined
   /** What the server itself adds: `act`, `may_act`, `nhi` … */
   readonly claims?: Claims | undefined
-  /** The grant of the user who acts for the subject: the token ends with it too. */
-  readonly actorGrantId?: string | undefined
+  /** The grants of those who act for the subject: the token ends with each of them too. */
+  readonly actorGrantIds?: readonly string[] | undefined
   /** Seconds, where it is not the client's or the realm's. */
   readonly lifespan?: number | undefined
 }
@@ -122,6 +123,7 @@ export interface MintParts {
   readonly clock: Clock
   readonly keys: RealmKeys
   readonly subjects: Subjects
+  readonly agents: Pick<Agents, 'of' | 'insist'>
 }
 
 /** The left half of the digest (OIDC Core §3.1.3.6); RS256 and PS256 both hash with SHA-256. */
@@ -160,7 +162,7 @@ const authenticationClaims = (authentication: Authentication | undefined): Claim
 /** JSON of an object without its closing brace, which is never empty here. */
 const openJson = (claims: Claims): string => JSON.stringify(claims).slice(0, -1)
 
-export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint => {
+export const createMint = ({ storage, clock, keys, subjects, agents }: MintParts): Mint => {
   const remembered = rememberPerClient<string>()
   /** They tell when a token was issued more exactly than `iat`, by the clock that `notBefore` is set by. */
   const newTokenId = createIdSource(clock)
@@ -204,6 +206,10 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
     return organization ? { [organizationScope]: organization } : {}
   }
 
+  /** Tells a token of an agent from one that a person uses. */
+  const agentClaim = async ({ view }: Issuer, { clientId }: TokenClient): Promise<Claims> =>
+    (await agents.of(view, clientId)) ? { nhi: true } : {}
+
   /** All claims that do not change from one token to the next. */
   const settled = async (request: AccessTokenRequest): Promise<Claims> => {
     const { issuer, client, user, account = client, scope, resources = [] } = request
@@ -223,6 +229,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
       ]),
       client_id: client.clientId,
       azp: client.clientId,
+      ...(await agentClaim(issuer, client)),
       ...(scope.length === 0 ? {} : { scope: scope.join(' ') }),
     }
   }
@@ -253,6 +260,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
 
     accessToken: async (request) => {
       const { issuer, client, scope, resources = [], authentication, jkt, claims } = request
+      await agents.insist(issuer.view, client)
       const start =
         request.user || request.account
           ? openJson(await settled(request))
@@ -264,7 +272,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
             )
       const expiresIn = request.lifespan ?? lifetimesOf(issuer.settings, client.doc).accessToken
       const iat = Math.floor(clock.now() / 1000)
-      const jti = tokenId(newTokenId(), authentication?.grantId, request.actorGrantId)
+      const jti = tokenId(newTokenId(), authentication?.grantId, request.actorGrantIds)
       const more: Claims = {
         ...claims,
         ...authenticationClaims(authentication),
@@ -290,6 +298,7 @@ export const createMint = ({ storage, clock, keys, subjects }: MintParts): Mint 
         sub: await subjects.subjectOf(issuer.view, client, user),
         aud: client.clientId,
         azp: client.clientId,
+        ...(await agentClaim(issuer, client)),
         iat,
         exp: iat + lifetimesOf(issuer.settings, client.doc).idToken,
         jti: tokenId(newId(), authentication.grantId),

@@ -5,6 +5,7 @@ import type { Secrets } from '#server/keys/secrets.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
+import { createAgents } from './agents/agents.ts'
 import { createGrantsStore } from './grants/grants-store.ts'
 import { createIssuers } from './issuers.ts'
 import { createMint } from './mint.ts'
@@ -28,11 +29,13 @@ export const openTokens = (needs: TokenNeeds) => {
     reveal: secrets.vault.reveal,
     key: secrets.keyFor('pairwise-subjects'),
   })
+  const agents = createAgents({ storage, clock })
   return {
+    agents,
     issuers: createIssuers({ copy, baseUrl, master }),
     subjects,
-    mint: createMint({ storage, clock, keys: keys.realmKeys, subjects }),
-    verifier: createVerifier({ storage, clock, keys: keys.realmKeys }),
+    mint: createMint({ storage, clock, keys: keys.realmKeys, subjects, agents }),
+    verifier: createVerifier({ storage, clock, keys: keys.realmKeys, agents }),
     grantsStore: createGrantsStore({ storage, clock, handleKey: secrets.keyFor('grant-handles') }),
   }
 }

@@ -1,20 +1,24 @@
 /**
- * `jti` of tokens of the realm: an id and, separated by dots, the grant of the token and the grant of the actor. For other
+ * `jti` of tokens of the realm: an id and, separated by dots, the grant of the token and the grants of the actors. For other
  * parties it is opaque (RFC 7519 §4.1.7), so that tokens need no private claims.
  */
 
 export interface TokenId {
   readonly grantId: string | undefined
-  /** Of the user who acts for the subject (RFC 8693 §4.1). */
-  readonly actorGrantId: string | undefined
+  /** Of those who act for the subject (RFC 8693 §4.1). */
+  readonly actorGrantIds: readonly string[]
 }
 
-export const tokenId = (id: string, grantId?: string, actorGrantId?: string): string =>
-  actorGrantId === undefined
+export const tokenId = (
+  id: string,
+  grantId?: string,
+  actorGrantIds: readonly string[] = [],
+): string =>
+  actorGrantIds.length === 0
     ? [id, ...(grantId === undefined ? [] : [grantId])].join('.')
-    : [id, grantId ?? '', actorGrantId].join('.')
+    : [id, grantId ?? '', ...actorGrantIds].join('.')
 
 export const readTokenId = (jti: string): TokenId => {
-  const [, grantId, actorGrantId] = jti.split('.')
-  return { grantId: grantId || undefined, actorGrantId: actorGrantId || undefined }
+  const [, grantId, ...actorGrantIds] = jti.split('.')
+  return { grantId: grantId || undefined, actorGrantIds: actorGrantIds.filter((one) => one !== '') }
 }

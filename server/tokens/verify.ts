@@ -1,6 +1,6 @@
 /**
  * Verification of tokens of the realm: signature and times, and then whether the client, the grant, its session and its
- * user still exist.
+ * user still exist, and whether the agents that act with it are ACTIVE.
  */
 
 import { Client } from '#schemas/kinds/clients/client.ts'
@@ -11,6 +11,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 import { refusal } from '#server/storage/values.ts'
+import type { Agents } from './agents/agents.ts'
 import type { Claims } from './claims/mapper.ts'
 import { clientOf, type TokenClient } from './client.ts'
 import { createLiveness, type Standing } from './grants/liveness.ts'
@@ -59,6 +60,7 @@ export interface VerifierParts {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
   readonly keys: RealmKeys
+  readonly agents: Pick<Agents, 'endOf'>
 }
 
 /** What was found out about a token, as of a moment at which the realm was seen. */
@@ -75,7 +77,16 @@ const KEPT = 1000
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && refusal(value) === undefined ? value : undefined
 
-export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts): Verifier => {
+/** The clients in a chain of actors (RFC 8693 §4.1), the last first. */
+const actingClients = (act: unknown): string[] => {
+  if (typeof act !== 'object' || act === null) return []
+  const { client_id: clientId, act: before } = act as Claims
+  return [...(typeof clientId === 'string' ? [clientId] : []), ...actingClients(before)]
+}
+
+export const createVerifier = (parts: VerifierParts): Verifier => {
+  const { clock, keys, agents } = parts
+  const { db } = parts.storage
   const readJwt = createReadJwt()
   const liveness = createLiveness(db)
 
@@ -137,14 +148,34 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
     return account?.doc.enabled ? account : undefined
   }
 
-  /** End of the grant of the actor; undefined if it has ended. */
+  /** End of the first grant of an actor to end; undefined if one has ended. */
   const actorEnd = async (
     issuer: Issuer,
-    grantId: string | undefined,
+    grantIds: readonly string[],
   ): Promise<number | undefined> => {
-    if (grantId === undefined) return Number.POSITIVE_INFINITY
-    const asked = { realm: issuer.name, grantId }
-    return liveGrant(issuer, await liveness(asked, issuer.mark))?.until
+    let end = Number.POSITIVE_INFINITY
+    for (const grantId of grantIds) {
+      const asked = { realm: issuer.name, grantId }
+      const live = liveGrant(issuer, await liveness(asked, issuer.mark))
+      if (!live) return undefined
+      end = Math.min(end, live.until)
+    }
+    return end
+  }
+
+  /** End of the first agent to end among the client and those who acted before; undefined if one is not ACTIVE. */
+  const agentEnd = async (
+    { view }: Issuer,
+    { clientId }: TokenClient,
+    { act }: Claims,
+  ): Promise<number | undefined> => {
+    let end = Number.POSITIVE_INFINITY
+    for (const one of new Set([clientId, ...actingClients(act)])) {
+      const until = await agents.endOf(view, one)
+      if (until === undefined) return undefined
+      end = Math.min(end, until)
+    }
+    return end
   }
 
   const judge = async (issuer: Issuer, token: string): Promise<Judged | undefined> => {
@@ -159,7 +190,7 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
     const document = await issuer.view.get(Client.kind, clientId)
     const client = document && clientOf(document)
     if (!client?.doc.enabled) return undefined
-    const { grantId, actorGrantId } = readTokenId(jti)
+    const { grantId, actorGrantIds } = readTokenId(jti)
     const account = grantId ? undefined : await accountOf(issuer, client, claims['sub'])
     if (!grantId && !account) return undefined
     const standing = await liveness(
@@ -175,9 +206,10 @@ export const createVerifier = ({ storage: { db }, clock, keys }: VerifierParts):
     // By the id: `iat` counts whole seconds, and would end what was issued after it in the same second.
     const isSince = clientNotBefore === null || timeOfId(jti) >= clientNotBefore
     if (revoked || !isSince) return undefined
-    const actorUntil = await actorEnd(issuer, actorGrantId)
-    if (actorUntil === undefined) return undefined
-    const until = Math.min(expiresAt, actorUntil)
+    const actorUntil = await actorEnd(issuer, actorGrantIds)
+    const agentUntil = await agentEnd(issuer, client, claims)
+    if (actorUntil === undefined || agentUntil === undefined) return undefined
+    const until = Math.min(expiresAt, actorUntil, agentUntil)
     if (account) return { token, verified: { claims, client, account }, until }
     const live = liveGrant(issuer, standing)
     if (!live) return undefined

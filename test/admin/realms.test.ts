@@ -206,6 +206,7 @@ describe.each(backends)('realms on $name', (backend) => {
     const templates = (await send('GET', `${base}/messaging/templates`)).body
     expect(templates.map((one: { templateKey: string }) => one.templateKey).sort()).toEqual([
       'account-locked',
+      'agent-review',
       'ciba-request',
       'ciba-request',
       'email-changed',

@@ -50,6 +50,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'refresh_tokens',
     'revoked_tokens',
     'not_before',
+    'agent_states',
   ],
   'server/sessions': ['sessions', 'session_clients', 'saml_sessions'],
   'server/saml': [
@@ -69,7 +70,6 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'idempotency_keys',
     'client_secrets',
     'webhook_secrets',
-    'agent_states',
   ],
   'server/broker': ['broker_trips', 'broker_sessions', 'identity_provider_metadata'],
   'server/sign-in': ['sign_ins', 'known_devices', 'authorizations', 'saml_requests'],
@@ -79,6 +79,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'device_requests',
     'ciba_requests',
     'consents',
+    'agent_delegations',
   ],
   'server/authz': ['permission_tickets', 'resource_shares'],
   'server/provisioning': [
@@ -181,6 +182,11 @@ const crossReads: readonly CrossRead[] = [
     path: 'server/tokens/grants/liveness.ts',
     tables: ['users', 'sessions'],
     purpose: 'all that a token depends on, in one query',
+  },
+  {
+    path: 'server/tokens/agents/agent-states.ts',
+    tables: ['users'],
+    purpose: 'an agent depends on its owner, who is read with it',
   },
   {
     path: 'server/tokens/access/organizations.ts',

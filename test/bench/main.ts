@@ -17,6 +17,7 @@ import { measureGitops } from './measurements/cli/gitops.ts'
 import { measureVersion } from './measurements/cli/version.ts'
 import { measureAuthz } from './measurements/protocols/authz.ts'
 import { measureBroker } from './measurements/protocols/broker.ts'
+import { measureDelegation } from './measurements/protocols/delegation.ts'
 import { measureIssuer } from './measurements/protocols/issuer.ts'
 import { measurePages } from './measurements/protocols/pages.ts'
 import { measureSaml } from './measurements/protocols/saml.ts'
@@ -54,6 +55,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   pages: measurePages,
   issuer: measureIssuer,
   authz: measureAuthz,
+  delegation: measureDelegation,
   webhooks: measureWebhooks,
   'scim-out': measureScimOut,
   directory: measureDirectory,

@@ -1,6 +1,7 @@
 /** One filled-in example of every page, or several where it can look quite different; with a server that shows them. */
 import type { FastifyReply } from 'fastify'
 import type { FormPage, Impersonation } from '#server/http/pages/pages.ts'
+import { agentExamples } from './agent-examples.ts'
 import type { AllPages } from './all-pages.ts'
 import { brokerExamples } from './broker-examples.ts'
 
@@ -51,6 +52,7 @@ const mine = {
       'identities',
       'applications',
       'sharing',
+      'agents',
       'data',
     ] as const
   ).map((id) => ({ id, url: `/account/${id}` })),
@@ -456,6 +458,7 @@ export const examples: Readonly<Record<string, Show>> = {
       ],
       references: [{ id: 'discovery', url: '/.well-known/openid-configuration' }],
     }),
+  ...agentExamples,
   ...brokerExamples,
   error: (pages, reply, page) =>
     pages.error(reply, { ...page, error: 'flow-expired', requestId: 'r-1', backUrl: '/' }),

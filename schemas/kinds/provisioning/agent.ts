@@ -4,6 +4,7 @@ import {
   createdAt,
   fields,
   flag,
+  follows,
   id,
   name,
   oneOf,
@@ -21,16 +22,29 @@ const spec = fields({
   realmId: realmId(),
   name: name(),
   description: text('What it does.'),
-  ownerUserId: text('The user who answers for it.', { format: 'uuid' }),
+  owner: text('The user who answers for it, by username.', { maxLength: 255 }),
+  ownerUserId: follows('owner', text('The same user by id.', { format: 'uuid' })),
   clientId: Type.Optional(
     ref('client', { grants: true, description: 'The client it authenticates as.' }),
   ),
   status: readOnly(oneOf(['PENDING', 'ACTIVE', 'SUSPENDED', 'REVOKED'])),
   allowedScopes: setOf(ref('client-scope', { onDelete: 'detach' }), {
-    description: 'Scopes it may have at most.',
+    description: 'Scopes that its tokens have at most; openid is always allowed.',
   }),
   allowedDelegation: flag(false, 'Whether it may act on behalf of users.'),
-  expiresAt: Type.Optional(Type.Integer({ minimum: 0, description: 'Epoch milliseconds.' })),
+  expiresAt: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      description: 'Epoch milliseconds: SUSPENDED from then on.',
+    }),
+  ),
+  reviewEvery: Type.Optional(
+    Type.String({
+      format: 'time-span',
+      maxLength: 6,
+      description: 'How often its owner must confirm it, such as 90d: SUSPENDED while overdue.',
+    }),
+  ),
   lastReviewedAt: moment('When its owner last confirmed it.'),
   nextReviewAt: moment('When its owner must confirm it again.'),
   lastUsedAt: moment('When it last got a token.'),
@@ -49,6 +63,5 @@ export const Agent = defineKind({
   permission: { read: 'view-clients', write: 'manage-clients' },
   prune: 'allowed',
   doc: 'A non-human identity with an owner, a lifecycle and bounded delegation.',
-  isServed: false,
   spec,
 })

@@ -23,6 +23,7 @@ const paths = {
   samlSlo: '/saml/idp/slo',
   scim: '/scim/v2',
   registration: '/connect/register',
+  delegation: '/agent/delegation/token',
 }
 
 const urlSchema = { type: 'string', format: 'uri' } as const

@@ -10,9 +10,10 @@ import { doerOf } from '#server/sessions/doer.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import { type Decision, expired, type ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
 import { ConstraintError, GuardFailedError, type Statement } from '#server/storage/contract.ts'
+import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { Consents } from '../consent/consents.ts'
 import { scopeWords } from '../consent/scope-words.ts'
-import { shownApplication } from '../consent/shown-application.ts'
+import { shownAgent, shownApplication } from '../consent/shown-application.ts'
 import { accessDenied, OAuthError, oauthError } from '../errors.ts'
 import type { OidcPages } from '../page-definitions.ts'
 import type { Codes } from '../token/codes.ts'
@@ -28,6 +29,7 @@ export interface FlowParts {
   readonly pages: OidcPages
   readonly trip: AuthorizeTrip
   readonly consents: Consents
+  readonly agents: Pick<Agents, 'of'>
   readonly codes: Codes
   readonly pushedRequests: PushedRequests
   readonly interaction: ReturnType<typeof createInteraction>
@@ -43,7 +45,7 @@ const nothing = { statements: [], events: [] } as const
 const usedBefore = oauthError('invalid_request_uri')('the request_uri was used')
 
 export const createFlow = (parts: FlowParts) => {
-  const { recorder, sessions, pages, trip, consents, codes } = parts
+  const { recorder, sessions, pages, trip, consents, agents, codes } = parts
   const { pushedRequests, interaction, answer } = parts
 
   const consentEvent = (
@@ -123,8 +125,9 @@ export const createFlow = (parts: FlowParts) => {
     const asked = await askedScopes(visit.issuer, journey.client, journey.request)
     const words = await scopeWords(visit.issuer, journey.client, asked)
     const shown = shownApplication(journey.client, journey.request.redirectUri)
+    const agent = await agents.of(visit.issuer.view, journey.client.clientId)
     const page = trip.pageOf(visit, journey, need.found, handle)
-    return pages.consent(visit.reply, { ...page, ...words, ...shown })
+    return pages.consent(visit.reply, { ...page, ...words, ...shown, agent: shownAgent(agent) })
   }
 
   /** `consenting` where the user has just allowed it. */

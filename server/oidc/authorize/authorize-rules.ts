@@ -3,6 +3,7 @@
 import type { MapError } from '#server/http/errors.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { FindClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
@@ -24,6 +25,7 @@ export interface AuthorizeRulesParts {
   readonly clock: Clock
   readonly grantsStore: GrantsStore
   readonly verifier: Verifier
+  readonly agents: Pick<Agents, 'insist'>
   readonly clientKeys: ClientKeys
   readonly findClient: FindClient
   readonly responseModes: readonly ResponseMode[]
@@ -31,13 +33,14 @@ export interface AuthorizeRulesParts {
 }
 
 export const createAuthorizeRules = (parts: AuthorizeRulesParts): AuthorizeRules => {
-  const { storage, clock, grantsStore, verifier, clientKeys, findClient } = parts
+  const { storage, clock, grantsStore, verifier, agents, clientKeys, findClient } = parts
   const { responseModes, mapError } = parts
   const pushedRequests = createPushedRequests({ storage, clock, grantsStore })
   return {
     pushedRequests,
     checkRequest: createCheckRequest({
       knownClient: createKnownClient(findClient),
+      agents,
       steps: createSteps({ responseModes, verifier }),
       responseModes: responseModes.map(({ name }) => name),
       wholeRequest: createWholeRequest({ clientKeys, clock, pushedRequests }),

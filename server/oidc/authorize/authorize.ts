@@ -37,7 +37,7 @@ const tell = (error: unknown): Pick<ErrorPage, 'status' | 'error' | 'detail'> | 
 }
 
 const createHandlers = (parts: AuthorizeParts, rules: AuthorizeRules) => {
-  const { issuers, recorder, sessions, pages, trip, consents, codes, interaction } = parts
+  const { issuers, recorder, sessions, pages, trip, consents, agents, codes, interaction } = parts
   const { checkRequest, pushedRequests } = rules
   const answer = createAnswer(parts.responseModes)
   const flow = createFlow({
@@ -46,6 +46,7 @@ const createHandlers = (parts: AuthorizeParts, rules: AuthorizeRules) => {
     pages,
     trip,
     consents,
+    agents,
     codes,
     pushedRequests,
     interaction,

@@ -4,6 +4,7 @@
  */
 
 import type { MapError } from '#server/http/errors.ts'
+import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { type OAuthError, toOAuthError } from '../errors.ts'
@@ -32,6 +33,7 @@ export interface Refused {
 
 export interface CheckParts {
   readonly knownClient: KnownClient
+  readonly agents: Pick<Agents, 'insist'>
   readonly steps: readonly Step[]
   /** By name. */
   readonly responseModes: readonly string[]
@@ -62,7 +64,7 @@ const start = (redirectUri: string, parameters: Parameters): AuthorizeRequest =>
 }
 
 export const createCheckRequest = (parts: CheckParts): CheckRequest => {
-  const { knownClient, steps, responseModes, wholeRequest, mapError } = parts
+  const { knownClient, agents, steps, responseModes, wholeRequest, mapError } = parts
 
   /** Through the list; what was read up to an error tells how to answer it. */
   const run = async (sent: SentRequest, begun: AuthorizeRequest): Promise<Checked | Refused> => {
@@ -84,8 +86,18 @@ export const createCheckRequest = (parts: CheckParts): CheckRequest => {
     return isKnown ? { ...begun, responseMode: asked } : begun
   }
 
+  /** As before a client is known: nothing is redirected to an agent that is not ACTIVE. */
+  const insist = async ({ view }: Issuer, client: TokenClient): Promise<void> => {
+    try {
+      await agents.insist(view, client)
+    } catch (error) {
+      throw toOAuthError(error, mapError)
+    }
+  }
+
   return async (issuer, sent, pushing = false) => {
     const client = await knownClient(issuer, sent.require('client_id'))
+    await insist(issuer, client)
     const outside = sent.get('redirect_uri')
     if (outside !== undefined) registeredRedirectUri(client, outside)
     try {

@@ -8,6 +8,7 @@ import type { FoundSession } from '#server/sessions/sessions.ts'
 import { isEnough, levels } from '#server/sign-in/flow/levels.ts'
 import type { Progress } from '#server/sign-in/waiting/round-trip.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { isCommandLine } from '#server/tokens/command-line.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -78,9 +79,12 @@ export interface InteractionParts {
   readonly clock: Clock
   readonly mint: Pick<Mint, 'subject'>
   readonly consents: Pick<Consents, 'scopesOf'>
+  readonly agents: Pick<Agents, 'of'>
 }
 
-export const createInteraction = ({ storage, clock, mint, consents }: InteractionParts) => {
+export const createInteraction = (parts: InteractionParts) => {
+  const { storage, clock, mint, consents, agents } = parts
+
   const isOlder = ({ session }: FoundSession, seconds: number | undefined, grace = 0): boolean =>
     seconds !== undefined && clock.now() - session.created_at > seconds * 1000 + grace
 
@@ -126,7 +130,9 @@ export const createInteraction = ({ storage, clock, mint, consents }: Interactio
     // Any page can send a browser to a loopback port, behind which another program may listen (RFC 8252 §8.6).
     if (request.prompt.includes('consent') || isCommandLine(client) || isUnproven(client))
       return true
-    if (!client.doc.consentRequired) return false
+    // An agent goes on when the user is away: it always asks once.
+    const isAgent = (await agents.of(issuer.view, client.clientId)) !== undefined
+    if (!client.doc.consentRequired && !isAgent) return false
     const allowed = await consents.scopesOf(user.id, client.id)
     if (!allowed) return true
     const asked = await askedScopes(issuer, client, request)

@@ -3,9 +3,10 @@
 import type { FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
+import { AgentInactiveError, type Agents } from '#server/tokens/agents/agents.ts'
 import type { FindClient, TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { invalidClient, invalidRequest } from '../errors.ts'
+import { invalidClient, invalidRequest, unauthorizedClient } from '../errors.ts'
 import { addressOf } from '../issuer.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Attempt, ClientAuthMethod, Presented } from './method.ts'
@@ -15,7 +16,10 @@ export interface AuthenticatedClient {
   readonly method: ClientAuthMethod['name']
 }
 
-/** Throws invalid_client, which tells nothing about the reason; the audit event of a known client does. */
+/**
+ * Throws invalid_client, which tells nothing about the reason; the audit event of a known client does. The client of an
+ * agent that is not ACTIVE has proven who it is, and learns it by unauthorized_client.
+ */
 export type AuthenticateClient = (
   issuer: Issuer,
   request: FastifyRequest,
@@ -27,6 +31,7 @@ const refused = (detail: string) => invalidClient('client authentication failed'
 export interface AuthenticateParts {
   readonly methods: readonly ClientAuthMethod[]
   readonly recorder: Recorder
+  readonly agents: Pick<Agents, 'insist'>
   readonly findClient: FindClient
   readonly clientUsed: (client: TokenClient) => Promise<void>
 }
@@ -34,6 +39,7 @@ export interface AuthenticateParts {
 export const createAuthenticateClient = ({
   methods,
   recorder,
+  agents,
   findClient,
   clientUsed,
 }: AuthenticateParts): AuthenticateClient => {
@@ -68,6 +74,43 @@ export const createAuthenticateClient = ({
     return client.doc.enabled ? undefined : 'it is disabled'
   }
 
+  const recordFault = async (
+    { name: realm }: Issuer,
+    { id }: TokenClient,
+    sourceIp: string,
+    detail: string,
+  ): Promise<void> => {
+    await recorder.append(
+      [],
+      [
+        {
+          type: 'CLIENT_LOGIN',
+          realm,
+          actor: id,
+          sourceIp,
+          outcome: 'FAILURE',
+          resourceType: Client.resourceType,
+          resourceId: id,
+          detail,
+        },
+      ],
+    )
+  }
+
+  const insistOnAgent = async (
+    issuer: Issuer,
+    client: TokenClient,
+    sourceIp: string,
+  ): Promise<void> => {
+    try {
+      await agents.insist(issuer.view, client)
+    } catch (error) {
+      if (!(error instanceof AgentInactiveError)) throw error
+      await recordFault(issuer, client, sourceIp, `unauthorized_client: ${error.message}`)
+      throw unauthorizedClient(error.message)
+    }
+  }
+
   return async (issuer, request, form) => {
     const { method, presented } = find(request, form)
     const { client, refused: reason } = await findClient(issuer, presented.clientId)
@@ -75,25 +118,11 @@ export const createAuthenticateClient = ({
     const endpointOf = (): string => addressOf(issuer, request)
     const fault = await faultOf(issuer, client, method, { credential, endpointOf })
     if (client && fault === undefined) {
+      await insistOnAgent(issuer, client, request.ip)
       await clientUsed(client)
       return { client, method: method.name }
     }
-    if (client)
-      await recorder.append(
-        [],
-        [
-          {
-            type: 'CLIENT_LOGIN',
-            realm: issuer.name,
-            actor: client.id,
-            sourceIp: request.ip,
-            outcome: 'FAILURE',
-            resourceType: Client.resourceType,
-            resourceId: client.id,
-            detail: `invalid_client: ${fault}`,
-          },
-        ],
-      )
+    if (client) await recordFault(issuer, client, request.ip, `invalid_client: ${fault}`)
     throw refused(reason ?? fault ?? '')
   }
 }

@@ -6,6 +6,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, statement } from '#server/storage/statements.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
+import { reopenDelegations, revokeDelegations } from '../delegation/delegations.ts'
 
 /** Fails where there is no such consent. */
 export const consentGuard = 'consent'
@@ -47,12 +48,14 @@ export interface Consents {
     scopes: readonly string[],
   ): Promise<Statement[]>
   list(realm: string, userId: string): Promise<ConsentRecord[]>
-  /** Also ends every grant of the user to the client, offline ones too. */
+  /** Also ends every grant of the user to the client, offline ones too, and what it does as an agent. */
   revoke(realm: string, userId: string, clientId: string): Statement[]
+  /** As `revoke`, whether there is a consent or not. */
+  forget(realm: string, userId: string, clientId: string): Statement[]
 }
 
 export const createConsents = ({
-  storage: { db },
+  storage,
   clock,
   grantsStore,
 }: {
@@ -60,6 +63,7 @@ export const createConsents = ({
   readonly clock: Clock
   readonly grantsStore: Pick<GrantsStore, 'revokeOfUser'>
 }): Consents => {
+  const { db } = storage
   const scopesOf: Consents['scopesOf'] = async (userId, clientId) => {
     const row = await db
       .selectFrom('consents')
@@ -69,6 +73,18 @@ export const createConsents = ({
       .executeTakeFirst()
     return row && new Set(JSON.parse(row.scopes) as string[])
   }
+
+  const deleteOf = (realm: string, userId: string, clientId: string) =>
+    db
+      .deleteFrom('consents')
+      .where('realm', '=', realm)
+      .where('user_id', '=', userId)
+      .where('client_id', '=', clientId)
+
+  const endOf = (userId: string, clientId: string): Statement[] => [
+    ...grantsStore.revokeOfUser(userId, clientId),
+    revokeDelegations(storage, userId, clientId, clock.now()),
+  ]
 
   return {
     scopesOf,
@@ -92,6 +108,7 @@ export const createConsents = ({
               conflict.columns(['user_id', 'client_id']).doUpdateSet({ scopes, updated_at: now }),
             ),
         ),
+        reopenDelegations(storage, userId, clientId),
       ]
     },
     list: async (realm, userId) => {
@@ -112,15 +129,12 @@ export const createConsents = ({
       }))
     },
     revoke: (realm, userId, clientId) => [
-      guarded(
-        db
-          .deleteFrom('consents')
-          .where('realm', '=', realm)
-          .where('user_id', '=', userId)
-          .where('client_id', '=', clientId),
-        consentGuard,
-      ),
-      ...grantsStore.revokeOfUser(userId, clientId),
+      guarded(deleteOf(realm, userId, clientId), consentGuard),
+      ...endOf(userId, clientId),
+    ],
+    forget: (realm, userId, clientId) => [
+      statement(deleteOf(realm, userId, clientId)),
+      ...endOf(userId, clientId),
     ],
   }
 }

@@ -4,8 +4,9 @@
  */
 
 import { logoOf } from '#schemas/rules/clients/client-logo.ts'
+import type { BoundAgent } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { ShownApplication } from '../page-definitions.ts'
+import type { ShownAgent, ShownApplication } from '../page-definitions.ts'
 
 const loopback = new Set(['localhost', '127.0.0.1', '[::1]'])
 
@@ -42,3 +43,7 @@ export const shownApplication = (client: TokenClient, redirectUri: string): Show
     termsUrl: doc.tosUri,
   }
 }
+
+/** Of an application that is an agent: its name, and when it ends by itself. */
+export const shownAgent = (agent: BoundAgent | undefined): ShownAgent | undefined =>
+  agent && { name: agent.name, description: agent.doc.description, until: agent.doc.expiresAt }

@@ -7,6 +7,8 @@ import { invalidRequest } from '../errors.ts'
 
 export interface Actor {
   readonly sub: string
+  /** Of an agent: its tokens may reach services that trust several issuers. */
+  readonly iss?: string
   readonly client_id: string
 }
 
@@ -19,7 +21,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 /** Whether every member of `may_act` is true of the actor; one that we know nothing of is not. */
 export const mayAct = ({ url }: Issuer, named: unknown, actor: Actor): boolean => {
   if (!isObject(named) || Object.keys(named).length === 0) return false
-  const known: Readonly<Record<string, string>> = { iss: url, ...actor }
+  const known: Readonly<Record<string, string>> = { ...actor, iss: url }
   return Object.entries(named).every(([name, value]) => known[name] === value)
 }
 

@@ -7,6 +7,7 @@ import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Doer } from '#server/sessions/doer.ts'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
 import { openidScope, stillAllowed } from '#server/tokens/access/scopes.ts'
+import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { Mint, MintedToken } from '#server/tokens/mint.ts'
 import { doerWith } from './acting.ts'
 import type { Grant, GrantContext, Issuance } from './grants/grant.ts'
@@ -18,6 +19,7 @@ export interface IssueParts {
   readonly mint: Mint
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'tokenIssued'>
+  readonly agents: Pick<Agents, 'within' | 'touch'>
 }
 
 /** Client, grant type and endpoint: known before the grant is evaluated. */
@@ -45,10 +47,15 @@ interface SignedTokens {
   readonly id?: string
 }
 
-export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
-  const write = async (issuance: Issuance, event: AuditEvent): Promise<void> => {
+export const createIssue = ({ mint, recorder, metrics, agents }: IssueParts) => {
+  const write = async (
+    { issuer, client }: GrantContext,
+    issuance: Issuance,
+    event: AuditEvent,
+  ): Promise<void> => {
+    const touches = await agents.touch(issuer.view, client)
     try {
-      await recorder.append(issuance.statements ?? [], [event])
+      await recorder.append([...(issuance.statements ?? []), ...touches], [event])
     } catch (error) {
       const lost = error instanceof GuardFailedError || error instanceof ConstraintError
       throw lost && issuance.onConflict ? await issuance.onConflict(error) : error
@@ -69,7 +76,7 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
     issuance: Issuance,
   ): Promise<SignedTokens> => {
     const { user, account, resources, authentication, claims, lifespan, idToken } = issuance
-    const { actorGrantId } = issuance
+    const { actorGrantIds } = issuance
     const access = await mint.accessToken({
       issuer,
       client,
@@ -78,7 +85,7 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
       scope,
       resources,
       authentication,
-      actorGrantId,
+      actorGrantIds,
       jkt,
       claims,
       lifespan,
@@ -104,19 +111,19 @@ export const createIssue = ({ mint, recorder, metrics }: IssueParts) => {
   ): Promise<TokenResponse> => {
     const { issuer, client, jkt } = context
     const { user, refreshToken, statements } = issuance
-    const scope = stillAllowed(client, issuance.scope)
+    const scope = await agents.within(issuer.view, client, stillAllowed(client, issuance.scope))
     const detail = issuance.detail ?? grant.name
-    const doer = user ? doerWith(user.id, issuance.claims) : { actor: client.id }
-    const event = grantEvent(grant.event, context, 'SUCCESS', doer, detail)
+    const doer = issuance.doer ?? (user ? doerWith(user.id, issuance.claims) : { actor: client.id })
+    const event = grantEvent(issuance.event ?? grant.event, context, 'SUCCESS', doer, detail)
     if (issuance.instead !== undefined) {
-      await write(issuance, event)
+      await write(context, issuance, event)
       return issuance.instead
     }
     const signing = sign(context, scope, issuance)
     // What uses up a code or a refresh token waits for the signatures: a failure must not cost the client its grant. So
     // does what is for a user, who may have no subject. A client alone has its token signed while the event is written.
     if (statements || user) await signing
-    const writing = write(issuance, event)
+    const writing = write(context, issuance, event)
     const [{ access, id }] = await Promise.all([signing, writing]).catch(async (error) => {
       await takeBack(signing, writing, event)
       throw error

@@ -1,12 +1,9 @@
 /**
- * The token endpoint (RFC 6749 §3.2). Its phases, in this order and for every grant: read the form, authenticate the
- * client, is the grant allowed to it, proof of possession, scopes and resources, the grant itself, issue with one
- * durable write, answer.
+ * The token endpoint (RFC 6749 §3.2): reads the form, authenticates the client and finds the grant that is asked for.
+ * `token-request.ts` has the phases that follow.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { allowedResources } from '#server/tokens/access/audience.ts'
-import { grantedScopes } from '#server/tokens/access/scopes.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
@@ -14,38 +11,19 @@ import { clientParameters, describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { unauthorizedClient, unsupportedGrantType } from '../errors.ts'
 import { freshIssuer, knownIssuer, type RealmRoute } from '../issuer.ts'
-import { formOf, type Parameters } from '../parameters.ts'
-import type { RecordRefusal } from '../record-refusal.ts'
+import { formOf } from '../parameters.ts'
 import { dpopAlgorithms, wireName } from '../vocabulary.ts'
-import type { Dpop } from './dpop.ts'
-import type { Grant, GrantContext, Issuance } from './grants/grant.ts'
-import { createIssue, type GrantPlace, type IssueParts } from './issue.ts'
+import type { Grant } from './grants/grant.ts'
+import { answerSchema, createAnswerTokens, type TokenRequestParts } from './token-request.ts'
 
-export interface TokenEndpointParts extends IssueParts {
+export interface TokenEndpointParts extends TokenRequestParts {
   readonly issuers: Issuers
-  readonly recordRefusal: RecordRefusal
   readonly grants: readonly Grant[]
   readonly authenticateClient: AuthenticateClient
   readonly preflights: Preflights
-  readonly dpop: Dpop
 }
 
 const path = '/token'
-
-const answerSchema = {
-  description: 'The tokens (RFC 6749 §5.1).',
-  type: 'object',
-  properties: {
-    access_token: { type: 'string' },
-    token_type: { type: 'string', enum: ['Bearer', 'DPoP'] },
-    expires_in: { type: 'integer' },
-    scope: { type: 'string' },
-    refresh_token: { type: 'string' },
-    id_token: { type: 'string' },
-  },
-  required: ['access_token', 'token_type', 'expires_in'],
-  additionalProperties: true,
-} as const
 
 const descriptionOf = (grants: readonly Grant[]) =>
   describe({
@@ -60,37 +38,13 @@ const descriptionOf = (grants: readonly Grant[]) =>
     },
     required: ['grant_type'],
     replies: { 200: answerSchema, ...refusals(400, 401, 403) },
-    events: [...new Set(grants.map(({ event }) => event))],
+    events: [...new Set(grants.flatMap(({ event, otherEvents = [] }) => [event, ...otherEvents]))],
   })
 
 export const token = (parts: TokenEndpointParts): Endpoint => {
-  const { issuers, grants, recordRefusal, authenticateClient, preflights, dpop } = parts
+  const { issuers, grants, authenticateClient, preflights } = parts
   const byWireName = new Map(grants.map((grant) => [wireName(grant.name), grant]))
-  const issue = createIssue(parts)
-
-  const decide = async (
-    grant: Grant,
-    place: GrantPlace,
-    form: Parameters,
-    request: FastifyRequest,
-    reply: FastifyReply,
-  ): Promise<{ context: GrantContext; issuance: Issuance }> => {
-    const { issuer, client } = place
-    if (!client.doc.grantTypes.includes(grant.name))
-      throw unauthorizedClient('the client may not use this grant type')
-    const jkt = await dpop.provenKey(issuer, request, client)
-    if (jkt !== undefined) reply.headers(dpop.nonceHeader(issuer))
-    const context: GrantContext = {
-      ...place,
-      form,
-      jkt,
-      scope: grant.readsScope ? [] : grantedScopes(client, form.get('scope')),
-      resources: allowedResources(client, form.all('resource')),
-      userAgent: request.headers['user-agent'],
-      request,
-    }
-    return { context, issuance: await grant.handle(context) }
-  }
+  const answer = createAnswerTokens(parts)
 
   const handle = async (
     request: FastifyRequest<RealmRoute>,
@@ -105,17 +59,17 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
     // After the client: a page can read an error only once it is known whose page it is.
     form.require('grant_type')
     if (!grant) throw unsupportedGrantType('there is no such grant type')
-    const place: GrantPlace = { issuer, client, sourceIp: request.ip }
-    try {
-      const { context, issuance } = await decide(grant, place, form, request, reply)
-      const answer = await issue(grant, context, issuance)
-      return reply
-        .header('pragma', 'no-cache')
-        .type('application/json; charset=utf-8')
-        .send(JSON.stringify(answer))
-    } catch (error) {
-      throw await recordRefusal(grant.event, place, error)
-    }
+    return answer({
+      grant,
+      place: { issuer, client, sourceIp: request.ip },
+      form,
+      request,
+      reply,
+      check: ({ doc }) => {
+        if (!doc.grantTypes.includes(grant.name))
+          throw unauthorizedClient('the client may not use this grant type')
+      },
+    })
   }
 
   return {

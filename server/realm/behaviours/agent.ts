@@ -1,66 +1,124 @@
-/** Agents: born PENDING, with an owner who exists. Their state is data and is moved by lifecycle operations. */
+/**
+ * Agents: born PENDING, with an owner who exists. Their state is data and is moved by lifecycle operations; the owner is kept
+ * by id beside it, so that an agent stays the user's when the user gets another name.
+ */
 
-import { invalid } from '#schemas/problems.ts'
-import { insertRows } from '#server/storage/statements.ts'
+import type { AgentDoc } from '#schemas/kinds/provisioning/agent.ts'
+import { invalid, type Problem } from '#schemas/problems.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import {
+  agentStates,
+  changeAgentState,
+  insertAgentStates,
+} from '#server/tokens/agents/agent-states.ts'
+import { reviewDueAt, standingOf } from '#server/tokens/agents/agents.ts'
+import { foldName } from '#server/users/names.ts'
 import { usersIn } from '#server/users/user-rows.ts'
-import type { Draft } from '../write/drafts.ts'
+import { type Draft, draftValue } from '../write/drafts.ts'
 import type { Behaviour, PrepareTools } from './behaviour.ts'
 
-/** The owner that a change gives an agent. */
-const newOwnerOf = ({ before, body }: Draft): string | undefined => {
-  const owner = body?.['ownerUserId']
-  return typeof owner === 'string' && owner !== before?.body['ownerUserId'] ? owner : undefined
+const refusedOwner = (field: '/owner' | '/ownerUserId', code: string, message: string): Problem =>
+  invalid([{ field, code, message }])
+
+/** Whether a change gives an agent another owner; an old name is not looked up again. */
+const namesOwner = ({ before, body }: Draft): boolean =>
+  body !== null &&
+  (body['owner'] !== before?.body['owner'] || body['ownerUserId'] !== before?.body['ownerUserId'])
+
+interface Owners {
+  readonly byId: ReadonlyMap<string, UserRow>
+  readonly byName: ReadonlyMap<string, UserRow>
 }
 
-const usersAmong = async (
-  ids: readonly string[],
-  tools: PrepareTools,
-): Promise<ReadonlySet<string>> => {
-  const rows = await usersIn(tools, tools.realm, 'id', ids)
-  return new Set(rows.map(({ id }) => id))
+const ownersOf = async (drafts: readonly Draft[], tools: PrepareTools): Promise<Owners> => {
+  const wanted = drafts.filter(namesOwner).map((draft) => draftValue<AgentDoc>(draft))
+  const ids = wanted.flatMap(({ ownerUserId }) => ownerUserId ?? [])
+  const names = wanted.flatMap(({ owner }) => (owner === undefined ? [] : [foldName(owner)]))
+  const [byId, byName] = await Promise.all([
+    usersIn(tools, tools.realm, 'id', ids),
+    usersIn(tools, tools.realm, 'username_key', names),
+  ])
+  return {
+    byId: new Map(byId.map((user) => [user.id, user])),
+    byName: new Map(byName.map((user) => [user.username_key, user])),
+  }
 }
 
-const noSuchUser = () =>
-  invalid([{ field: '/ownerUserId', code: 'missing-reference', message: 'there is no such user' }])
+/** The owner's id, null for none, or why it cannot be. The name counts: an id means nothing in another installation. */
+const ownerIn = (
+  { owner, ownerUserId }: AgentDoc,
+  { byId, byName }: Owners,
+  isNewId: boolean,
+): string | null | Problem => {
+  if (owner === undefined)
+    return ownerUserId === undefined || byId.has(ownerUserId)
+      ? (ownerUserId ?? null)
+      : refusedOwner('/ownerUserId', 'missing-reference', 'there is no such user')
+  const named = byName.get(foldName(owner))
+  if (!named) return refusedOwner('/owner', 'missing-reference', `there is no user "${owner}"`)
+  const other = isNewId && ownerUserId !== undefined ? byId.get(ownerUserId) : undefined
+  return other && other.id !== named.id
+    ? refusedOwner('/owner', 'contradiction', 'names another user than ownerUserId; leave one out')
+    : named.id
+}
 
 export const agent: Behaviour = {
   prepare: async (drafts, tools) => {
-    const owners = await usersAmong(
-      drafts.flatMap((draft) => newOwnerOf(draft) ?? []),
+    const owners = await ownersOf(drafts, tools)
+    const kept = drafts.filter(({ body }) => body !== null)
+    const states = await agentStates(
       tools,
+      kept.flatMap(({ before }) => before?.id ?? []),
     )
+    const ownerFor = (draft: Draft): string | null | Problem => {
+      if (draft.body === null) return null
+      const doc = draftValue<AgentDoc>(draft)
+      if (!namesOwner(draft)) return states.get(draft.id)?.owner_user_id ?? null
+      return ownerIn(doc, owners, doc.ownerUserId !== draft.before?.body['ownerUserId'])
+    }
+    const decided = new Map(drafts.map((draft) => [draft, ownerFor(draft)]))
+    const ownerIdOf = (draft: Draft): string | null => {
+      const owner = decided.get(draft)
+      return typeof owner === 'string' ? owner : null
+    }
     return {
       prepared: drafts.map((draft) => {
-        const owner = newOwnerOf(draft)
-        return owner === undefined || owners.has(owner) ? {} : { refused: noSuchUser() }
+        const owner = decided.get(draft)
+        return typeof owner === 'object' && owner !== null ? { refused: owner } : {}
       }),
-      statements: insertRows(
-        tools.db,
-        'agent_states',
-        drafts
-          .filter(({ before, body }) => !before && body)
-          .map(({ id }) => ({
-            agent_id: id,
-            status: 'PENDING',
-            last_reviewed_at: null,
-            next_review_at: null,
-            last_used_at: null,
-          })),
-      ),
+      statements: [
+        ...insertAgentStates(
+          tools,
+          kept
+            .filter(({ before }) => !before)
+            .map((draft) => ({ agent_id: draft.id, owner_user_id: ownerIdOf(draft) })),
+        ),
+        ...kept.flatMap((draft) => {
+          const state = states.get(draft.id)
+          if (!state) return []
+          const { reviewEvery } = draftValue<AgentDoc>(draft)
+          const since = state.last_reviewed_at ?? tools.now
+          return changeAgentState(tools, draft.id, {
+            owner_user_id: ownerIdOf(draft),
+            next_review_at: state.status === 'ACTIVE' ? reviewDueAt(reviewEvery, since) : null,
+          })
+        }),
+      ],
     }
   },
 
-  present: async (documents, { db }) => {
-    const ids = documents.map(({ id }) => id)
-    const rows =
-      ids.length === 0
-        ? []
-        : await db.selectFrom('agent_states').selectAll().where('agent_id', 'in', ids).execute()
-    const states = new Map(rows.map((row) => [row.agent_id, row]))
-    return documents.map(({ id }) => {
-      const state = states.get(id)
+  present: async (documents, { db, now }) => {
+    const states = await agentStates(
+      { db },
+      documents.map(({ id }) => id),
+    )
+    return documents.map((document) => {
+      const state = states.get(document.id)
       return {
-        status: state?.status ?? 'PENDING',
+        status: standingOf(contentOf<AgentDoc>(document), state, now).status,
+        owner: state?.owner_username ?? null,
+        ownerUserId: state?.owner_user_id ?? null,
         lastReviewedAt: state?.last_reviewed_at ?? null,
         nextReviewAt: state?.next_review_at ?? null,
         lastUsedAt: state?.last_used_at ?? null,

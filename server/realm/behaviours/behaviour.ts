@@ -45,6 +45,7 @@ export interface Preparation {
 export interface PresentTools {
   readonly db: Kysely<Tables>
   readonly view: RealmView
+  readonly now: number
 }
 
 export interface Behaviour {
@@ -52,7 +53,7 @@ export interface Behaviour {
   check?(draft: Draft, drafts: Drafts): readonly FieldError[]
   /** Before the transaction; slow work belongs here. */
   prepare?(drafts: readonly Draft[], tools: PrepareTools): Promise<Preparation>
-  /** Read-only fields that the document does not hold, for many documents at once. */
+  /** Fields that the document does not hold, or not as they are now, for many documents at once. */
   present?(
     documents: readonly StoredDocument[],
     tools: PresentTools,

@@ -2,6 +2,7 @@
 
 import { isObject, type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { Behaviours, PresentTools } from '../behaviours/behaviour.ts'
@@ -29,7 +30,8 @@ const show = (kind: Kind, document: StoredDocument, extra: Readonly<Shown>): Sho
       shown[`${field}Set`] = document.secrets[`/${field}`] !== undefined
     } else if (schema.readOnly || schema['x-only'] === 'rest') {
       shown[field] = extra[field] ?? own[field] ?? null
-    } else shown[field] = withFlags(schema, value[field] ?? null, document, `/${field}`)
+    } else
+      shown[field] = withFlags(schema, extra[field] ?? value[field] ?? null, document, `/${field}`)
   }
   return shown
 }
@@ -58,10 +60,13 @@ export interface Presenter {
   many(kind: Kind, documents: readonly StoredDocument[], view: RealmView): Promise<Shown[]>
 }
 
-export const createPresenter = (behaviours: Behaviours, db: PresentTools['db']): Presenter => {
+export const createPresenter = (
+  behaviours: Behaviours,
+  { db, clock }: Pick<PresentTools, 'db'> & { readonly clock: Clock },
+): Presenter => {
   const many: Presenter['many'] = async (kind, documents, view) => {
     const present = behaviours.get(kind.kind)?.present
-    const extras = present ? await present(documents, { db, view }) : []
+    const extras = present ? await present(documents, { db, view, now: clock.now() }) : []
     return documents.map((document, i) => show(kind, document, extras[i] ?? {}))
   }
   return {

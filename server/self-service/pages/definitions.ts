@@ -12,6 +12,7 @@ import {
   registrationPages,
   type SignOutBox,
 } from '#server/sign-in/pages/definitions/registration.ts'
+import type { ActingAgent, OwnedAgent } from '../agents.ts'
 import type { SharingRecord } from '../sharing.ts'
 
 export type AccountSection =
@@ -22,6 +23,7 @@ export type AccountSection =
   | 'identities'
   | 'applications'
   | 'sharing'
+  | 'agents'
   | 'data'
 
 export interface AccountSectionPage extends FormPage {
@@ -122,6 +124,12 @@ export interface AccountSharingPage extends AccountSectionPage, SharingRecord {
   readonly tried?: { readonly resourceId: string; readonly username: string } | undefined
 }
 
+/** Posts `revoke`, the id of an agent that acts for the user, or `attest`, the id of one that the user answers for. */
+export interface AccountAgentsPage extends AccountSectionPage {
+  readonly acting: readonly ActingAgent[]
+  readonly owned: readonly OwnedAgent[]
+}
+
 export interface AccountDataPage extends AccountSectionPage {
   /** Where the document with the user's own data is got from. */
   readonly exportUrl: string
@@ -159,6 +167,7 @@ export const selfServicePages = {
   accountIdentities: definePage<AccountIdentitiesPage>('account-identities'),
   accountApplications: definePage<AccountApplicationsPage>('account-applications'),
   accountSharing: definePage<AccountSharingPage>('account-sharing'),
+  accountAgents: definePage<AccountAgentsPage>('account-agents'),
   accountData: definePage<AccountDataPage>('account-data'),
   accountDelete: definePage<AccountDeletePage>('account-delete'),
   confirmSignIn: definePage<ConfirmSignInPage>('confirm-sign-in'),

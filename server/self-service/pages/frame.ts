@@ -21,6 +21,7 @@ export const sections: readonly { readonly id: AccountSection; readonly at: Acco
   { id: 'identities', at: 'identities' },
   { id: 'applications', at: 'applications' },
   { id: 'sharing', at: 'sharing' },
+  { id: 'agents', at: 'agents' },
   { id: 'data', at: 'data' },
 ]
 

@@ -17,6 +17,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import { accountUrl, type Handler } from '../operation.ts'
 import type { OwnAccount } from '../own-account.ts'
 import { additionPages } from './additions.ts'
+import { agentsPage } from './agents.ts'
 import { applicationsPages } from './applications.ts'
 import { dataPages } from './data.ts'
 import type { SelfServicePages } from './definitions.ts'
@@ -55,6 +56,7 @@ export const createAccountPages = (parts: AccountPageParts) => {
     identitiesPage({ pages, frame, identities: own.identities, linking }),
     ...applicationsPages({ pages, frame, consents: own.consents, revoke: own.revokeConsent }),
     sharingPage({ pages, frame, sharing: own.sharing }),
+    agentsPage({ pages, frame, agents: own.agents }),
     ...dataPages({ pages, frame, browser, factors, data: own.data }),
   ]
 

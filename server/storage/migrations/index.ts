@@ -40,6 +40,7 @@ import { upstreamNames } from './0050-upstream-names.ts'
 import { scim } from './0051-scim.ts'
 import { scimTargets } from './0054-scim-targets.ts'
 import { registeredClients } from './0057-registered-clients.ts'
+import { agents } from './0062-agents.ts'
 import { authorization } from './0065-authorization.ts'
 import type { Migration } from './migration.ts'
 
@@ -84,5 +85,6 @@ export const migrations: readonly Migration[] = [
   scim,
   scimTargets,
   registeredClients,
+  agents,
   authorization,
 ]

@@ -5,6 +5,7 @@
 
 import type { Generated } from 'kysely'
 import type { Figure } from '#schemas/change-counts.ts'
+import type * as agents from './agent-tables.ts'
 import type {
   AuditBlockRow,
   AuditEmissionRow,
@@ -253,14 +254,6 @@ export interface ClientSecretRow {
   previous_expires_at: number | null
 }
 
-export interface AgentStateRow {
-  agent_id: string
-  status: 'PENDING' | 'ACTIVE' | 'SUSPENDED' | 'REVOKED'
-  last_reviewed_at: number | null
-  next_review_at: number | null
-  last_used_at: number | null
-}
-
 /** The response to a changeset, by idempotency key. */
 export interface IdempotencyKeyRow {
   realm: string
@@ -315,7 +308,8 @@ export interface Tables {
   scim_group_versions: scimIn.ScimGroupVersionRow
   push_tokens: PushTokenRow
   client_secrets: ClientSecretRow
-  agent_states: AgentStateRow
+  agent_states: agents.AgentStateRow
+  agent_delegations: agents.AgentDelegationRow
   idempotency_keys: IdempotencyKeyRow
   authorizations: AuthorizationRow
   pushed_requests: PushedRequestRow

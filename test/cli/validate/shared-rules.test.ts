@@ -15,6 +15,7 @@ import { check } from './check.ts'
 
 /** A document of each kind that has a rule, which breaks as many of its parts as can be broken at once. */
 const broken: Readonly<Record<string, Doc>> = {
+  agent: { name: 'a', clientId: 'parent' },
   application: { name: 'shop', entityId: 'x' },
   'authz-policy': { name: 'p', type: 'aggregate', policies: ['p'] },
   claim: {
@@ -100,6 +101,9 @@ const broken: Readonly<Record<string, Doc>> = {
   },
 }
 
+/** What a document is beside, where its rule is about several of its kind. */
+const beside: Readonly<Record<string, Doc>> = { agent: { name: 'b', clientId: 'parent' } }
+
 const parents: Readonly<Record<string, string>> = {
   client: 'parent',
   'saml-client': 'sp',
@@ -147,6 +151,8 @@ const onServer = (kindName: string, doc: Doc) => {
   const drafts = new Drafts(emptySnapshot)
   for (const { kind, doc: seed } of seeds) drafts.add(draftOf(kind.kind, seed))
   drafts.add(draftOf('client', { clientId: 'parent' }))
+  const other = beside[kindName]
+  if (other) drafts.add(draftOf(kindName, other))
   const draft = draftOf(kindName, doc, parentKind === null ? undefined : parents[parentKind])
   drafts.add(draft)
   return withSharedRules({}).get(kindName)?.check?.(draft, drafts) ?? []
@@ -154,7 +160,7 @@ const onServer = (kindName: string, doc: Doc) => {
 
 const inFiles = async (kindName: string, doc: Doc) => {
   const { section, parentKind, shape } = kindNamed(kindName)
-  const list = shape === 'singleton' ? doc : [doc]
+  const list = shape === 'singleton' ? doc : [doc, beside[kindName] ?? []].flat()
   const realm =
     parentKind === null
       ? { clients: [{ clientId: 'parent' }], [section]: list }

@@ -5,6 +5,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import type { EventType } from '#schemas/wire/event-types.ts'
+import type { Doer } from '#server/sessions/doer.ts'
 import type { ConstraintError, GuardFailedError, Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
@@ -40,8 +41,8 @@ export interface Issuance {
   readonly scope: readonly string[]
   readonly resources?: readonly string[]
   readonly authentication?: Authentication
-  /** The grant of the user who acts for the subject. */
-  readonly actorGrantId?: string | undefined
+  /** The grants of those who act for the subject. */
+  readonly actorGrantIds?: readonly string[]
   /** What the server itself adds to the access token: `act`, `nhi` … */
   readonly claims?: Claims
   /** Seconds, where it is not the client's or the realm's. */
@@ -53,7 +54,9 @@ export interface Issuance {
   readonly statements?: readonly Statement[]
   /** Called if a guard or unique constraint of the statements fails: performs follow-ups and returns the error. */
   readonly onConflict?: (error: GuardFailedError | ConstraintError) => Promise<Error>
-  /** Of the audit event. */
+  /** The audit event, where it is not the grant's, and its actor where that is not the user. */
+  readonly event?: EventType
+  readonly doer?: Doer
   readonly detail?: string
   /** More members of the answer, such as `issued_token_type`. */
   readonly answer?: Readonly<Record<string, unknown>>
@@ -74,6 +77,10 @@ export interface Grant {
   ) => Promise<TokenClient | undefined>
   /** True where `scope` names scopes of resources, which the grant reads itself (UMA 2.0 Grant §3.3.1). */
   readonly readsScope?: true
+  /** What it records instead, of some clients. */
+  readonly otherEvents?: readonly EventType[]
+  /** The event of this client, where it is another one. */
+  eventFor?(place: Pick<GrantContext, 'issuer' | 'client'>): Promise<EventType | undefined>
   /** The parameters it reads, for the API description. */
   readonly parameters: Readonly<Record<string, string>>
   /** Throws an OAuthError where nothing is to be issued. */

@@ -27,8 +27,8 @@ import {
   type RequestingParty,
 } from '../../uma/requesting-party.ts'
 import { actingChain } from '../acting.ts'
+import { authenticationOf } from './exchange/exchange-request.ts'
 import type { Grant, GrantContext, Issuance } from './grant.ts'
-import { authenticationOf } from './token-exchange.ts'
 
 export interface UmaTicketParts {
   readonly authz: Pick<AuthzArea, 'resourceServers' | 'factsOf' | 'tickets'>
@@ -147,7 +147,7 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
       resources: [server.client.clientId],
       ...(authentication ? { authentication } : {}),
       ...(token
-        ? { actorGrantId: readTokenId(String(token.claims['jti'] ?? '')).actorGrantId }
+        ? { actorGrantIds: readTokenId(String(token.claims['jti'] ?? '')).actorGrantIds }
         : {}),
       claims: {
         ...actingChain(token?.claims['act'], undefined),

@@ -8,8 +8,8 @@ import { offlineScope, openidScope, parseScope } from '#server/tokens/access/sco
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
-import { invalidRequest, type OAuthError } from '../../errors.ts'
-import type { GrantContext } from './grant.ts'
+import { invalidRequest, type OAuthError } from '../../../errors.ts'
+import type { GrantContext } from '../grant.ts'
 
 export type TokenName = 'subject_token' | 'actor_token'
 
@@ -18,7 +18,14 @@ export interface ExchangedToken extends VerifiedToken {
   readonly scope: readonly string[]
 }
 
-export type ReadExchangedToken = (context: GrantContext, name: TokenName) => Promise<ExchangedToken>
+/** Whether the client may show a token that was neither issued to it nor is for it. */
+export type MayShow = (token: ExchangedToken) => Promise<boolean>
+
+export type ReadExchangedToken = (
+  context: GrantContext,
+  name: TokenName,
+  mayShow?: MayShow,
+) => Promise<ExchangedToken>
 
 interface ExchangedTokenParts {
   readonly verifier: Verifier
@@ -83,7 +90,7 @@ export const createReadExchangedToken = ({
     [idTokenType]: idToken,
   }
 
-  return async (context, name) => {
+  return async (context, name, mayShow = async () => false) => {
     const { client, form } = context
     const value = form.require(name)
     const read = readers[form.require(`${name}_type`)]
@@ -91,7 +98,8 @@ export const createReadExchangedToken = ({
       throw invalidRequest(`${name}_type must be one of ${Object.keys(readers).join(', ')}`)
     const token = await read(context, value)
     if (!token) throw badToken(name, 'it is not of this realm, or not alive')
-    if (!isHeldBy(client, token)) throw badToken(name, 'it is not for this client')
+    if (!isHeldBy(client, token) && !(await mayShow(token)))
+      throw badToken(name, 'it is not for this client')
     if (!isProven(context, token)) throw badToken(name, 'it is bound to another key')
     return { ...token, scope: token.scope.filter((one) => one !== offlineScope) }
   }

@@ -4,45 +4,32 @@
  * token, so that both end together.
  *
  * With an actor token, or if `may_act` names the client, the new token names the actor (delegation, §1.1); without either it
- * is a token of the subject alone (impersonation).
+ * is a token of the subject alone (impersonation). An agent has the rules of delegation.ts.
  */
 
 import type { Clock } from '#server/platform/clock.ts'
 import { allowedScopes, parseScope } from '#server/tokens/access/scopes.ts'
+import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
-import type { Authentication } from '#server/tokens/mint.ts'
 import { readTokenId } from '#server/tokens/token-ids.ts'
-import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
-import { invalidRequest, invalidScope, invalidTarget, unauthorizedClient } from '../../errors.ts'
-import type { Parameters } from '../../parameters.ts'
-import { type Actor, actingChain, mayAct } from '../acting.ts'
+import type { Verifier } from '#server/tokens/verify.ts'
+import { invalidScope, unauthorizedClient } from '../../../errors.ts'
+import { type Actor, actingChain, mayAct } from '../../acting.ts'
+import type { Grant, GrantContext } from '../grant.ts'
+import {
+  allowedAudiences,
+  authenticationOf,
+  checkRequested,
+  exchangeParameters,
+} from './exchange-request.ts'
 import {
   accessTokenType,
   badToken,
   createReadExchangedToken,
   type ExchangedToken,
-  idTokenType,
 } from './exchanged-token.ts'
-import type { Grant, GrantContext } from './grant.ts'
-
-const checkRequested = (form: Parameters): void => {
-  const type = form.get('requested_token_type')
-  if (type !== undefined && type !== accessTokenType)
-    throw invalidRequest(`requested_token_type must be ${accessTokenType}`)
-  if (form.get('actor_token') === undefined && form.get('actor_token_type') !== undefined)
-    throw invalidRequest('there is an actor_token_type and no actor_token')
-}
-
-/** Services that the client may speak to by name: those that its tokens are for anyway, and itself. */
-const allowedAudiences = ({ clientId, doc }: TokenClient, form: Parameters): readonly string[] => {
-  const wanted = form.all('audience')
-  const allowed = new Set([clientId, ...doc.audiences, ...doc.allowedResources])
-  if (wanted.some((one) => !allowed.has(one)))
-    throw invalidTarget('the client may not ask for this audience')
-  return wanted
-}
 
 /** The client's defaults stay: one of them, as `admin:plan`, may be what keeps a token from doing more. */
 const scopeOf = (
@@ -58,36 +45,24 @@ const scopeOf = (
   return [...new Set([...wanted, ...kept])]
 }
 
-/** What a user who acts has shown: the token ends with it, as it does with the grant of the subject. */
-const actorGrantOf = (
+/** What a user who acts has shown: the token ends with it, as it does with the grants of those who acted before. */
+const actorGrantsOf = (
   { claims }: ExchangedToken,
   shown: ExchangedToken | undefined,
-  isActing: boolean,
-): string | undefined =>
-  isActing ? shown?.grant?.id : readTokenId(String(claims['jti'] ?? '')).actorGrantId
+): readonly string[] => [
+  ...readTokenId(String(claims['jti'] ?? '')).actorGrantIds,
+  ...(shown?.grant ? [shown.grant.id] : []),
+]
 
-/** How the user of a token was authenticated, for another token of the same grant. */
-export const authenticationOf = (
-  { grant, claims }: VerifiedToken,
-  grantsStore: Pick<GrantsStore, 'dataOf'>,
-): Authentication | undefined => {
-  if (!grant) return undefined
-  const { sid, auth_time, acr, amr } = claims
-  return {
-    grantId: grant.id,
-    sid: sid as string | undefined,
-    authTime: typeof auth_time === 'number' ? auth_time * 1000 : undefined,
-    acr: acr as string | undefined,
-    amr: amr as readonly string[] | undefined,
-    organization: grantsStore.dataOf(grant).organization,
-  }
-}
-
-export const tokenExchange = (parts: {
-  readonly verifier: Verifier
-  readonly grantsStore: GrantsStore
-  readonly clock: Clock
-}): Grant => {
+export const tokenExchange = (
+  parts: {
+    readonly verifier: Verifier
+    readonly grantsStore: GrantsStore
+    readonly clock: Clock
+    readonly agents: Pick<Agents, 'of'>
+  },
+  delegate: Grant,
+): Grant => {
   const read = createReadExchangedToken(parts)
 
   /** The subject of a token that was issued to the client itself: its service account, or a user. */
@@ -103,16 +78,13 @@ export const tokenExchange = (parts: {
   return {
     name: 'token-exchange',
     event: 'TOKEN_EXCHANGE',
-    parameters: {
-      subject_token: 'The token of the subject.',
-      subject_token_type: `${accessTokenType}, ${idTokenType}`,
-      actor_token: 'The token of the actor.',
-      actor_token_type: `${accessTokenType}, ${idTokenType}`,
-      requested_token_type: accessTokenType,
-      audience: 'The service that the token is for; may be repeated.',
-    },
+    otherEvents: [delegate.event],
+    eventFor: async ({ issuer: { view }, client: { clientId } }) =>
+      (await parts.agents.of(view, clientId)) ? delegate.event : undefined,
+    parameters: exchangeParameters,
     handle: async (context) => {
       const { issuer, client, form, resources } = context
+      if (await parts.agents.of(issuer.view, client.clientId)) return delegate.handle(context)
       if (client.doc.publicClient) throw unauthorizedClient('a public client may not exchange')
       checkRequested(form)
       const subject = await read(context, 'subject_token')
@@ -132,10 +104,12 @@ export const tokenExchange = (parts: {
         scope: scopeOf(client, subject, form.get('scope')),
         resources: [...new Set([...resources, ...allowedAudiences(client, form)])],
         ...(authentication ? { authentication } : {}),
-        actorGrantId: actorGrantOf(subject, shown, acting !== undefined),
+        actorGrantIds: actorGrantsOf(subject, shown),
         claims: {
           ...actingChain(claims['act'], acting),
           ...(named === undefined ? {} : { may_act: named }),
+          // What an agent did for the user stays told when a service passes it on.
+          ...(claims['nhi'] === true ? { nhi: true } : {}),
         },
         lifespan: Math.min(rest, lifetimesOf(issuer.settings, client.doc).accessToken),
         detail: [

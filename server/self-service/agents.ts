@@ -1,0 +1,188 @@
+/** Agents of the signed-in user: those that act for the user, which the user can revoke, and those that the user answers for. */
+
+import { Agent, type AgentDoc } from '#schemas/kinds/provisioning/agent.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { Consents } from '#server/oidc/consent/consents.ts'
+import { type Delegations, delegationGuard } from '#server/oidc/delegation/delegations.ts'
+import type { Lifecycle } from '#server/provisioning/agents/lifecycle.ts'
+import type { KnownAgent, Review } from '#server/provisioning/agents/review.ts'
+import { doerOf } from '#server/sessions/doer.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import { objectOf } from './description.ts'
+import { nothing, type Operation } from './operation.ts'
+import { type Self, selfEvent } from './self.ts'
+
+export interface OwnAgentsParts {
+  readonly delegations: Pick<Delegations, 'list' | 'find' | 'revoke'>
+  readonly consents: Pick<Consents, 'forget'>
+  readonly lifecycle: Pick<Lifecycle, 'attest'>
+  readonly review: Pick<Review, 'agentsIn'>
+  readonly recorder: Recorder
+}
+
+/** One that acts for the user. Times are milliseconds since 1970. */
+export interface ActingAgent {
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  readonly scopes: readonly string[]
+  readonly since: number
+  readonly lastUsedAt: number
+}
+
+/** One that the user answers for. */
+export interface OwnedAgent {
+  readonly id: string
+  readonly name: string
+  readonly description: string | null
+  readonly status: string
+  readonly lastUsedAt: number | null
+  /** When it must be confirmed again; null where it need not be. */
+  readonly dueAt: number | null
+  readonly overdue: boolean
+}
+
+const missing = (): Problem => new Problem('not-found', 'you have no such agent')
+
+const ownedAgent = ({ document, doc, state, standing }: KnownAgent): OwnedAgent => ({
+  id: document.id,
+  name: document.key,
+  description: doc.description ?? null,
+  status: standing.status,
+  lastUsedAt: state.last_used_at,
+  dueAt: doc.reviewEvery === undefined ? null : state.next_review_at,
+  overdue: standing.because === 'review',
+})
+
+export const createOwnAgents = (parts: OwnAgentsParts) => {
+  const { delegations, consents, lifecycle, review, recorder } = parts
+
+  const ownedBy = async ({ issuer, user }: Self): Promise<KnownAgent[]> =>
+    (await review.agentsIn(issuer.view)).filter(({ state }) => state.owner_user_id === user.id)
+
+  return {
+    acting: async ({ issuer, user }: Self): Promise<ActingAgent[]> => {
+      const rows = await delegations.list(issuer.name, user.id)
+      const agents = await Promise.all(
+        rows.map(async (row) => {
+          const document = await issuer.view.byId(Agent.kind, row.agent_id)
+          if (!document) return []
+          const { description = null } = contentOf<AgentDoc>(document)
+          return {
+            id: document.id,
+            name: document.key,
+            description,
+            scopes: JSON.parse(row.scopes) as string[],
+            since: row.created_at,
+            lastUsedAt: row.last_used_at,
+          }
+        }),
+      )
+      return agents.flat()
+    },
+
+    /** Ends what the agent does for the user, with its tokens; it begins again only by a consent of the user. */
+    revoke: async (self: Self, id: string): Promise<void> => {
+      const { issuer, user } = self
+      const row = await delegations.find(user.id, id)
+      if (row?.realm !== issuer.name) throw missing()
+      try {
+        await recorder.commit(
+          [
+            delegations.revoke(user.id, id),
+            ...consents.forget(issuer.name, user.id, row.client_id),
+          ],
+          [
+            {
+              ...selfEvent(self, 'REVOKE_GRANT', 'agent'),
+              resourceType: Agent.resourceType,
+              resourceId: id,
+            },
+          ],
+        )
+      } catch (error) {
+        if (error instanceof GuardFailedError && error.guard === delegationGuard) throw missing()
+        throw error
+      }
+    },
+
+    owned: async (self: Self): Promise<OwnedAgent[]> => (await ownedBy(self)).map(ownedAgent),
+
+    attest: async (self: Self, id: string): Promise<void> => {
+      const { issuer, user, session, address } = self
+      const agent = (await ownedBy(self)).find(({ document }) => document.id === id)
+      if (!agent) throw missing()
+      const by = { ...doerOf(user.id, session), sourceIp: address }
+      await lifecycle.attest(issuer.view, agent.document, by)
+    },
+  }
+}
+
+export type OwnAgents = ReturnType<typeof createOwnAgents>
+
+const id = { type: 'string', format: 'uuid' }
+const time = { type: 'integer', description: 'Milliseconds since 1970.' }
+const optionalTime = { type: ['integer', 'null'], description: 'Milliseconds since 1970.' }
+const common = {
+  id,
+  name: { type: 'string' },
+  description: { type: ['string', 'null'] },
+}
+
+const acting = objectOf({
+  ...common,
+  scopes: { type: 'array', items: { type: 'string' }, description: 'Of its last token.' },
+  since: time,
+  lastUsedAt: time,
+})
+
+const owned = objectOf({
+  ...common,
+  status: { type: 'string' },
+  lastUsedAt: optionalTime,
+  dueAt: { ...optionalTime, description: 'When it must be confirmed again.' },
+  overdue: { type: 'boolean', description: 'It is SUSPENDED until it is confirmed.' },
+})
+
+export const agentOperations = (own: OwnAgents): Operation[] => [
+  {
+    method: 'GET',
+    path: '/agents',
+    operationId: 'list-own-acting-agents',
+    summary: 'Agents that act for the user, last used first',
+    replies: { 200: { type: 'array', items: acting } },
+    refusals: [401, 403, 404],
+    handle: own.acting,
+  },
+  {
+    method: 'DELETE',
+    path: '/agents/:id',
+    operationId: 'revoke-own-acting-agent',
+    summary: 'Ends what an agent does for the user, with its tokens',
+    replies: { 204: nothing },
+    refusals: [401, 403, 404],
+    events: ['REVOKE_GRANT'],
+    handle: (self, { params }) => own.revoke(self, params.id),
+  },
+  {
+    method: 'GET',
+    path: '/owned-agents',
+    operationId: 'list-own-agents',
+    summary: 'Agents that the user answers for',
+    replies: { 200: { type: 'array', items: owned } },
+    refusals: [401, 403, 404],
+    handle: own.owned,
+  },
+  {
+    method: 'POST',
+    path: '/owned-agents/:id/attest',
+    operationId: 'attest-own-agent',
+    summary: 'Confirms that an agent of the user is still needed',
+    replies: { 204: nothing },
+    refusals: [401, 403, 404, 409],
+    events: ['AGENT_ATTESTED'],
+    handle: (self, { params }) => own.attest(self, params.id),
+  },
+]
