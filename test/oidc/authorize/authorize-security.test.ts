@@ -158,7 +158,12 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
       grantTypes: ['authorization_code'],
       redirectUris: uris,
     })
-    const good = ['http://127.0.0.1:5000/cb', 'http://[::1]:65535/cb', 'http://[::1]/cb']
+    const good = [
+      'http://127.0.0.1:5000/cb',
+      'http://[::1]:65535/cb',
+      'http://[::1]/cb',
+      'http://localhost:5000/cb',
+    ]
     for (const uri of good) {
       const page = await newPerson(site).open(authorizeUrl(site, open, { redirect_uri: uri }))
       // Known as its own, and told that PKCE is missing.
@@ -166,7 +171,8 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
       await isShown(authorizeUrl(site, closed, { redirect_uri: uri }))
     }
     for (const uri of [
-      'http://localhost:5000/cb',
+      'http://localhost.evil.example:5000/cb',
+      'http://LOCALHOST:5000/cb',
       'http://127.0.0.1:0/cb',
       'http://127.0.0.1:65536/cb',
       'http://127.0.0.1:080/cb',
