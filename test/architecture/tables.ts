@@ -264,8 +264,8 @@ const crossReads: readonly CrossRead[] = [
   },
   {
     path: 'server/provisioning/scim/in/groups/members.ts',
-    tables: ['users', 'user_groups'],
-    purpose: 'members of groups with their names, and whether some are members',
+    tables: ['user_groups'],
+    purpose: 'members of groups, and whether some are members',
   },
   {
     path: 'server/admin/events/event-details.ts',

@@ -107,16 +107,15 @@ export const membersAmong = async (
   return new Set(rows.map(({ user_id }) => user_id))
 }
 
-/** Members with their names, in the order of their ids. */
-export const membersWithNames = (
+/** In the order of their ids. */
+export const membersOfGroups = (
   { db }: Pick<Storage, 'db'>,
   groupIds: readonly string[],
-): Promise<{ group_id: string; user_id: string; username: string }[]> =>
+): Promise<{ group_id: string; user_id: string }[]> =>
   readInSlices(groupIds, (part) =>
     db
       .selectFrom('user_groups')
-      .innerJoin('users', 'users.id', 'user_groups.user_id')
-      .select(['group_id', 'user_id', 'username'])
+      .select(['group_id', 'user_id'])
       .where('group_id', 'in', part)
       .orderBy('user_id')
       .execute(),

@@ -11,11 +11,7 @@ export interface GroupSurroundings {
   readonly externalId: string | undefined
   readonly version: ScimGroupVersionRow | undefined
   /** None where they are not asked for. */
-  readonly members: readonly {
-    readonly id: string
-    readonly display: string
-    readonly type: 'User' | 'Group'
-  }[]
+  readonly members: readonly { readonly id: string; readonly type: 'User' | 'Group' }[]
 }
 
 export const groupVersion = (
@@ -34,10 +30,9 @@ export const groupResource = (
   displayName: displayNameOf(group),
   ...(members.length > 0
     ? {
-        members: members.map(({ id, display, type }) => ({
+        members: members.map(({ id, type }) => ({
           value: id,
           $ref: `${base}/${type}s/${id}`,
-          display,
           type,
         })),
       }

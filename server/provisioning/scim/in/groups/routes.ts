@@ -23,7 +23,7 @@ import {
   exactly,
   hasMoreMembers,
   idsIn,
-  membersWithNames,
+  membersOfGroups,
   noChange,
 } from './members.ts'
 import { groupResource, groupVersion } from './resource.ts'
@@ -103,7 +103,7 @@ export const groupRoutes = (parts: GroupWriteParts & { readonly admit: Admit }, 
     const [names, versions, rows, all] = await Promise.all([
       externalIdsOfGroups(storage, call, ids.length === 1 ? ids[0] : undefined),
       groupVersions(storage, ids),
-      isAsked ? membersWithNames(storage, ids) : [],
+      isAsked ? membersOfGroups(storage, ids) : [],
       isAsked ? call.view.list(Group.kind) : [],
     ])
     const users = Map.groupBy(rows, ({ group_id }) => group_id)
@@ -113,16 +113,8 @@ export const groupRoutes = (parts: GroupWriteParts & { readonly admit: Admit }, 
         externalId: names.get(group.id),
         version: versions.get(group.id),
         members: [
-          ...(users.get(group.id) ?? []).map(({ user_id: id, username }) => ({
-            id,
-            display: username,
-            type: 'User' as const,
-          })),
-          ...(below.get(group.id) ?? []).map((one) => ({
-            id: one.id,
-            display: displayNameOf(one),
-            type: 'Group' as const,
-          })),
+          ...(users.get(group.id) ?? []).map(({ user_id: id }) => ({ id, type: 'User' as const })),
+          ...(below.get(group.id) ?? []).map(({ id }) => ({ id, type: 'Group' as const })),
         ],
       }),
     )

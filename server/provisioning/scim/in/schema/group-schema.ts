@@ -28,7 +28,6 @@ export const groupType: ResourceType = {
             canonicalValues: ['User', 'Group'],
             mutability: 'immutable',
           }),
-          attribute('display', 'The name of the member.', { mutability: 'readOnly' }),
         ],
         { multiValued: true },
       ),

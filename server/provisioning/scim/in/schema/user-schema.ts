@@ -127,15 +127,8 @@ export const enterpriseSchema: Schema = {
     attribute('organization', 'The name of an organization.'),
     attribute('division', 'The name of a division.'),
     attribute('department', 'The name of a department.'),
-    complex('manager', "The person's manager.", [
-      attribute('value', 'The id of the manager.'),
-      attribute('$ref', 'The address of the manager.', {
-        type: 'reference',
-        referenceTypes: ['User'],
-        ...readOnly,
-      }),
-      attribute('displayName', 'The name of the manager.', readOnly),
-    ]),
+    // Senders name people here that they never provision: there is no address to answer.
+    complex('manager', "The person's manager.", [attribute('value', 'The id of the manager.')]),
   ],
 }
 

@@ -5,7 +5,7 @@ import { isUuid } from '#server/platform/ids.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { ScimCall } from '../caller.ts'
 import { invalidValue } from '../errors.ts'
-import { type Complex, isComplex, type Resource } from '../schema/attribute.ts'
+import type { Complex, Resource } from '../schema/attribute.ts'
 import { enterpriseSchema, userType } from '../schema/user-schema.ts'
 import { emailIn, emailsOf, readAttributes, writeAttributes } from './attributes.ts'
 
@@ -54,7 +54,6 @@ export const userResource = (
   { externalId, groups }: UserSurroundings,
 ): Resource => {
   const { [enterpriseSchema.id]: extension, ...own } = writableUser(row, externalId)
-  const manager = (extension as Complex | undefined)?.['manager']
   return {
     schemas: [userType.core.id, ...(extension === undefined ? [] : [enterpriseSchema.id])],
     id: row.id,
@@ -72,12 +71,7 @@ export const userResource = (
     ...(extension === undefined
       ? {}
       : {
-          [enterpriseSchema.id]: {
-            ...(extension as Complex),
-            ...(isComplex(manager)
-              ? { manager: { ...manager, $ref: `${base}/Users/${String(manager['value'])}` } }
-              : {}),
-          },
+          [enterpriseSchema.id]: extension,
         }),
     meta: {
       resourceType: userType.name,
