@@ -6,7 +6,7 @@ import { type Call, path } from './http/call.ts'
 export interface NewScimToken {
   /** Seconds that it is good for; 0 means unlimited. */
   readonly expiration: number
-  readonly source: string
+  readonly sender: string
   readonly scopes: readonly string[]
   readonly label?: string
 }

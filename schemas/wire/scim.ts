@@ -4,8 +4,8 @@
 export const scimScopes = ['users', 'groups'] as const
 export type ScimScope = (typeof scimScopes)[number]
 
-/** The source of a token that names none. */
-export const defaultScimSource = 'default'
+/** The sender of a token that names none. */
+export const defaultScimSender = 'default'
 
 export interface ScimTokenRecord {
   readonly id: string
@@ -15,7 +15,7 @@ export interface ScimTokenRecord {
   readonly expiration: number
   readonly label: string | null
   /** The sender; its tokens share the external ids of its users and groups. */
-  readonly source: string
+  readonly sender: string
   readonly scopes: readonly ScimScope[]
   readonly lastUsedAt: number | null
 }

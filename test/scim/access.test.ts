@@ -51,7 +51,7 @@ describe('a token', () => {
   })
 
   it('is dead when it is revoked, and two are alive while one takes the place of the other', async () => {
-    const [old, next] = [await world.sender({ source: 'r' }), await world.sender({ source: 'r' })]
+    const [old, next] = [await world.sender({ sender: 'r' }), await world.sender({ sender: 'r' })]
     expect((await old.send('GET', '/Users?count=0')).status).toBe(200)
     expect((await next.send('GET', '/Users?count=0')).status).toBe(200)
     await world.admin('DELETE', `/provisioning/scim-tokens/${old.tokenId}`)
@@ -77,13 +77,13 @@ describe('a token', () => {
       (await world.admin('GET', '/provisioning/scim-tokens')).body.find(
         ({ id }: { id: string }) => id === one.tokenId,
       )
-    expect(await listed()).toMatchObject({ label: 'used', source: 'default', lastUsedAt: null })
+    expect(await listed()).toMatchObject({ label: 'used', sender: 'default', lastUsedAt: null })
     await one.send('GET', '/Users?count=0')
     expect((await listed()).lastUsedAt).toBeGreaterThan(0)
   })
 
-  it('takes its source and scopes from a fixed vocabulary', async () => {
-    for (const body of [{ source: 'A b' }, { scopes: [] }, { scopes: ['admin'] }, { count: 1 }])
+  it('takes its sender and scopes from a fixed vocabulary', async () => {
+    for (const body of [{ sender: 'A b' }, { scopes: [] }, { scopes: ['admin'] }, { count: 1 }])
       expect((await world.admin('POST', '/provisioning/scim-tokens', body)).status).toBe(400)
   })
 })

@@ -19,7 +19,8 @@ describe.each(anyBackend)('leavers on $name', (backend) => {
     site = await openIssuer(backend)
     // One process at a time has a file of SQLite.
     isShared = site.server.areas.storage.dialect.sharedByProcesses
-    node = isShared ? await startServer(backend, { url: site.server.url }) : site.server
+    const env = { IAMCTL_BASE_URL: site.server.baseUrl }
+    node = isShared ? await startServer(backend, { url: site.server.url, env }) : site.server
     await site.admin('PUT', '/provisioning', { scimEnabled: true })
     const token = await site.admin('POST', '/provisioning/scim-tokens', {})
     scim = senderOf(site.server, 'acme', token.body)

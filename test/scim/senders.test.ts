@@ -44,20 +44,20 @@ it('has at least forty requests', () => {
   expect(names.flatMap(casesOf).length).toBeGreaterThanOrEqual(40)
 })
 
-describe.each(names)('%s', (source) => {
+describe.each(names)('%s', (sender) => {
   let scim: Sender
   let people: Readonly<Record<string, string>>
 
   beforeAll(async () => {
-    scim = await world.sender({ source })
+    scim = await world.sender({ sender })
     people = {
-      alice: (await scim.user(`alice-${source}`)).id,
-      bob: (await scim.user(`bob-${source}`)).id,
+      alice: (await scim.user(`alice-${sender}`)).id,
+      bob: (await scim.user(`bob-${sender}`)).id,
     }
   })
 
-  it.each(casesOf(source).map((one, index) => ({ ...one, index })))('$name', async (one) => {
-    const name = `${source}-${one.index}`
+  it.each(casesOf(sender).map((one, index) => ({ ...one, index })))('$name', async (one) => {
+    const name = `${sender}-${one.index}`
     const filled = <T>(value: T, id = ''): T =>
       JSON.parse(
         JSON.stringify(value)

@@ -137,7 +137,7 @@ describe('a user of the realm', () => {
   })
 
   it('has an externalId once for its sender, and another sender has its own', async () => {
-    const other = await world.sender({ source: 'other' })
+    const other = await world.sender({ sender: 'other' })
     const first = await scim.user('ext-1', { externalId: 'e-1' })
     const again = { schemas: [userSchema], userName: 'ext-2', externalId: 'e-1' }
     expect((await scim.send('POST', '/Users', again)).body).toMatchObject({

@@ -1,7 +1,7 @@
 /** `iamctl scim token create`. */
 
 import { InvalidArgumentError } from 'commander'
-import { defaultScimSource, type ScimScope, scimScopes } from '#schemas/wire/scim.ts'
+import { defaultScimSender, type ScimScope, scimScopes } from '#schemas/wire/scim.ts'
 import { command } from '../../invocation/command.ts'
 import { choice, flags, list, parsed, text, withDefault } from '../../invocation/flags.ts'
 import { openRealm } from '../../invocation/realm.ts'
@@ -31,17 +31,17 @@ export const createScimToken = command({
   name: 'create',
   description: 'make a token for a sender and print it once',
   help: `
-With --for, the command also says what to paste where in the pages of the sender. Tokens of one source share the external
+With --for, the command also says what to paste where in the pages of the sender. Tokens of one sender share the external
 ids of its users and groups: to rotate a token, make a second one for the same sender, paste it, and revoke the first.
 The realm must offer SCIM (provisioning: { scimEnabled: true }).
 
 Examples:
   iamctl scim token create --for entra --realm acme
-  iamctl scim token create --source hr --scope users --days 90 --realm acme -o json`,
+  iamctl scim token create --sender hr --scope users --days 90 --realm acme -o json`,
   flags: flags(
     {
       for: choice('<sender>', `instructions for ${senderNames.join(', ')}`, senderNames),
-      source: text('<name>', 'the sender that users and groups come from; --for, else default'),
+      sender: text('<name>', 'name of the sender, which its tokens share; --for, else default'),
       scope: list('<what>', 'users or groups; may be repeated; both unless given'),
       days: withDefault(parsed('<number>', 'lifetime in days; 0 is unlimited', days), 365),
       label: text('<text>', 'to recognize the token in the list'),
@@ -49,29 +49,29 @@ Examples:
     realmFlags,
   ),
   run: async (call) => {
-    const { for: sender, source, scope: given, days: number, label } = call.flags
+    const { for: known, sender, scope: given, days: number, label } = call.flags
     const scopes = given.length > 0 ? given.map(scope) : scimScopes
     const { api, realm } = await openRealm(call)
     const made = await api.scim.createToken(realm, {
       expiration: number * daySeconds,
-      source: source ?? sender ?? defaultScimSource,
+      sender: sender ?? known ?? defaultScimSender,
       scopes: [...new Set(scopes)],
       ...(label === undefined ? {} : { label }),
     })
-    return { made, sender: sender as SenderName | undefined }
+    return { made, known: known as SenderName | undefined }
   },
   views: {
     // Alone on standard output, so that a script can take it.
     human:
       () =>
-      ({ made, sender }, call) => {
+      ({ made, known }, call) => {
         printValue(made.token)
         note(call, 'store the token now; it is not shown again')
-        note(call, pasteSteps(sender, made.url))
+        note(call, pasteSteps(known, made.url))
       },
     json:
       () =>
-      ({ made, sender }) =>
-        printJson({ ...made, steps: pasteSteps(sender, made.url).split('\n') }),
+      ({ made, known }) =>
+        printJson({ ...made, steps: pasteSteps(known, made.url).split('\n') }),
   },
 })

@@ -1,7 +1,7 @@
 /** Bearers that let others provision: initial access tokens (RFC 7591 §3) and SCIM tokens. Shown once, stored hashed. */
 
 import { Problem } from '#schemas/problems.ts'
-import { defaultScimSource, scimScopes } from '#schemas/wire/scim.ts'
+import { defaultScimSender, scimScopes } from '#schemas/wire/scim.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
@@ -49,7 +49,7 @@ const properties = {
 
 /** What a SCIM token has beside those. */
 const scimProperties = {
-  source: { type: 'string', description: 'The sender; its tokens share the external ids.' },
+  sender: { type: 'string', description: 'The sender; its tokens share the external ids.' },
   scopes: { type: 'array', items: { type: 'string', enum: scimScopes } },
   lastUsedAt: { type: ['integer', 'null'], description: 'In epoch milliseconds, by the minute.' },
 } as const
@@ -64,7 +64,7 @@ const shown = (row: ProvisioningTokenRow) => ({
 })
 
 const shownScim = (row: ScimTokenRow | undefined) => ({
-  source: row?.source ?? defaultScimSource,
+  sender: row?.sender ?? defaultScimSender,
   scopes: scopesOf(row),
   lastUsedAt: row?.last_used_at ?? null,
 })
@@ -88,10 +88,10 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
           expiration: { type: 'integer', minimum: 0, maximum: 315_360_000, default: 86_400 },
           ...(isScim
             ? {
-                source: {
+                sender: {
                   type: 'string',
                   pattern: '^[a-z0-9][a-z0-9-]{0,62}$',
-                  default: defaultScimSource,
+                  default: defaultScimSender,
                 },
                 scopes: {
                   type: 'array',
@@ -115,11 +115,11 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
         }),
       },
       handle: async (context) => {
-        const { expiration, count, label, source, scopes } = context.body as {
+        const { expiration, count, label, sender, scopes } = context.body as {
           expiration: number
           count?: number
           label?: string
-          source: string
+          sender: string
           scopes: readonly string[]
         }
         const now = clock.now()
@@ -136,7 +136,7 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
           remaining: count ?? null,
         }
         const scimRow = isScim
-          ? { token_id: row.id, source, scopes: scopes.join(' '), last_used_at: null }
+          ? { token_id: row.id, sender, scopes: scopes.join(' '), last_used_at: null }
           : undefined
         await recorder.commit(
           [

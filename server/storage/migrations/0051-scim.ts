@@ -7,21 +7,21 @@ export const scim: Migration = {
   statements: ({ text }) => [
     `create table scim_tokens (
       token_id ${text} primary key references provisioning_tokens (id) on delete cascade,
-      source ${text} not null, scopes ${text} not null, last_used_at bigint)`,
+      sender ${text} not null, scopes ${text} not null, last_used_at bigint)`,
 
     // A sender knows a resource by its own name; two senders may use the same one.
     `create table scim_users (
       user_id ${text} not null references users (id) on delete cascade,
       realm ${text} not null references realms (name) on delete cascade,
-      source ${text} not null, external_id ${text},
-      primary key (user_id, source))`,
-    `create unique index scim_users_external on scim_users (realm, source, external_id)`,
+      sender ${text} not null, external_id ${text},
+      primary key (user_id, sender))`,
+    `create unique index scim_users_external on scim_users (realm, sender, external_id)`,
     `create table scim_groups (
       group_id ${text} not null references documents (id) on delete cascade,
       realm ${text} not null references realms (name) on delete cascade,
-      source ${text} not null, external_id ${text},
-      primary key (group_id, source))`,
-    `create unique index scim_groups_external on scim_groups (realm, source, external_id)`,
+      sender ${text} not null, external_id ${text},
+      primary key (group_id, sender))`,
+    `create unique index scim_groups_external on scim_groups (realm, sender, external_id)`,
     // Members are no part of the document of a group: its ETag counts their changes here.
     `create table scim_group_versions (
       group_id ${text} primary key references documents (id) on delete cascade,

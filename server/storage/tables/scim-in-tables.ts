@@ -3,7 +3,7 @@
 export interface ScimTokenRow {
   token_id: string
   /** The sender; tokens of one sender share the external ids of its resources. */
-  source: string
+  sender: string
   /** Names with a space between them. */
   scopes: string
   last_used_at: number | null
@@ -13,7 +13,7 @@ export interface ScimTokenRow {
 export interface ScimUserRow {
   user_id: string
   realm: string
-  source: string
+  sender: string
   external_id: string | null
 }
 
@@ -21,7 +21,7 @@ export interface ScimUserRow {
 export interface ScimGroupRow {
   group_id: string
   realm: string
-  source: string
+  sender: string
   external_id: string | null
 }
 

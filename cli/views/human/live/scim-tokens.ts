@@ -20,10 +20,10 @@ export const showScimTokens = (
   tokens.length === 0
     ? note(call, `realm ${realm} has no SCIM tokens`)
     : printTable(
-        ['token', 'source', 'for', 'label', 'good until', 'last used'],
+        ['token', 'sender', 'for', 'label', 'good until', 'last used'],
         tokens.map((token) => [
           token.id,
-          token.source,
+          token.sender,
           token.scopes.join(', '),
           token.label ?? '',
           endOf(token),

@@ -40,7 +40,7 @@ const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
 
 const nothing = () => notFound('there is no SCIM service at this address')
 
-export const ownerOf = ({ source }: Pick<ScimToken, 'source'>): string => `scim:${source}`
+export const ownerOf = ({ sender }: Pick<ScimToken, 'sender'>): string => `scim:${sender}`
 
 export const createAdmit =
   ({ storage, clock, issuers }: CallParts): Admit =>

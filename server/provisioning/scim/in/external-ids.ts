@@ -10,14 +10,14 @@ type Db = Pick<Storage, 'db'>
 
 export const externalIdsOfUsers = async (
   { db }: Db,
-  { token: { source } }: Pick<ScimCall, 'token'>,
+  { token: { sender } }: Pick<ScimCall, 'token'>,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, string>> => {
   const rows = await readInSlices(ids, (part) =>
     db
       .selectFrom('scim_users')
       .select(['user_id', 'external_id'])
-      .where('source', '=', source)
+      .where('sender', '=', sender)
       .where('user_id', 'in', part)
       .execute(),
   )
@@ -27,14 +27,14 @@ export const externalIdsOfUsers = async (
 /** Of one group, or of all groups of the realm. */
 export const externalIdsOfGroups = async (
   { db }: Db,
-  { realm, token: { source } }: Pick<ScimCall, 'token' | 'realm'>,
+  { realm, token: { sender } }: Pick<ScimCall, 'token' | 'realm'>,
   id?: string,
 ): Promise<ReadonlyMap<string, string>> => {
   const all = db
     .selectFrom('scim_groups')
     .select(['group_id', 'external_id'])
     .where('realm', '=', realm)
-    .where('source', '=', source)
+    .where('sender', '=', sender)
   const rows = await (id === undefined ? all : all.where('group_id', '=', id)).execute()
   return mapOf(rows.map(({ group_id, external_id }) => [group_id, external_id]))
 }
@@ -44,31 +44,31 @@ const mapOf = (rows: readonly (readonly [string, string | null])[]): Map<string,
 
 export const nameUser = (
   { db }: Db,
-  { realm, token: { source } }: ScimCall,
+  { realm, token: { sender } }: ScimCall,
   userId: string,
   externalId: string | null,
 ): Statement =>
   statement(
     db
       .insertInto('scim_users')
-      .values({ user_id: userId, realm, source, external_id: externalId })
+      .values({ user_id: userId, realm, sender, external_id: externalId })
       .onConflict((conflict) =>
-        conflict.columns(['user_id', 'source']).doUpdateSet({ external_id: externalId }),
+        conflict.columns(['user_id', 'sender']).doUpdateSet({ external_id: externalId }),
       ),
   )
 
 export const nameGroup = (
   { db }: Db,
-  { realm, token: { source } }: ScimCall,
+  { realm, token: { sender } }: ScimCall,
   groupId: string,
   externalId: string | null,
 ): Statement =>
   statement(
     db
       .insertInto('scim_groups')
-      .values({ group_id: groupId, realm, source, external_id: externalId })
+      .values({ group_id: groupId, realm, sender, external_id: externalId })
       .onConflict((conflict) =>
-        conflict.columns(['group_id', 'source']).doUpdateSet({ external_id: externalId }),
+        conflict.columns(['group_id', 'sender']).doUpdateSet({ external_id: externalId }),
       ),
   )
 

@@ -1,6 +1,6 @@
 /** What the tokens of senders may do, and when they were used last. A token without a row is older than these: it may do all. */
 
-import { defaultScimSource, type ScimScope, scimScopes } from '#schemas/wire/scim.ts'
+import { defaultScimSender, type ScimScope, scimScopes } from '#schemas/wire/scim.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedQuery } from '#server/storage/prepared.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
@@ -14,7 +14,7 @@ const lastUseMs = 60_000
 export interface ScimToken {
   readonly id: string
   readonly realm: string
-  readonly source: string
+  readonly sender: string
   readonly scopes: readonly ScimScope[]
 }
 
@@ -33,7 +33,7 @@ const byHash = preparedQuery('scim-token', (db, { hash }: { hash: string }) =>
   db
     .selectFrom('provisioning_tokens')
     .leftJoin('scim_tokens', 'scim_tokens.token_id', 'provisioning_tokens.id')
-    .select(['id', 'realm', 'purpose', 'expires_at', 'source', 'scopes', 'last_used_at'])
+    .select(['id', 'realm', 'purpose', 'expires_at', 'sender', 'scopes', 'last_used_at'])
     .where('hash', '=', hash),
 )
 
@@ -45,13 +45,13 @@ export const findScimToken = async (
   const [row] = await byHash(db, { hash })
   if (row?.realm !== realm || row.purpose !== 'scim') return undefined
   if (row.expires_at !== null && row.expires_at <= now) return undefined
-  const { id, source, scopes, last_used_at } = row
+  const { id, sender, scopes, last_used_at } = row
   const isDue = scopes !== null && (last_used_at ?? 0) <= now - lastUseMs
   return {
     token: {
       id,
       realm,
-      source: source ?? defaultScimSource,
+      sender: sender ?? defaultScimSender,
       scopes: scopesOf(scopes === null ? undefined : { scopes }),
     },
     use: isDue

@@ -149,7 +149,7 @@ const conditionsFor = (call: ScimCall, eb: Builder) => {
       .selectFrom('scim_users')
       .select('scim_users.user_id')
       .where('scim_users.realm', '=', call.realm)
-      .where('scim_users.source', '=', call.token.source)
+      .where('scim_users.sender', '=', call.token.sender)
   const members = () => eb.selectFrom('user_groups').select('user_groups.user_id')
 
   const compared = (compare: Compare): Expression<SqlBool> => {
