@@ -26,6 +26,7 @@ import type { WebhooksArea } from '#server/webhooks/open.ts'
 import type { Action } from './action.ts'
 import { agentActions } from './agents/agents.ts'
 import { attachmentActions } from './clients/attachments.ts'
+import { authzShareActions } from './clients/authz-shares.ts'
 import { clientFieldActions } from './clients/client-fields.ts'
 import { readClientSecret, regenerateClientSecret } from './clients/client-secret.ts'
 import { evaluateAuthz } from './clients/evaluate-authz.ts'
@@ -192,6 +193,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     regenerateClientSecret(clientSecret),
     ...clientFieldActions({ writer }),
     evaluateAuthz({ authz: needs.authz, changesets, users }),
+    ...authzShareActions({ storage, shares: needs.authz.shares, recorder }),
     ...importMetadataActions({ writer, presenter, copy, clock, outgoing }),
     samlStatus({ storage, clock, saml: needs.saml }),
     checkProvider({ broker: needs.broker, directories: needs.directories, vault, baseUrl }),

@@ -29,6 +29,8 @@ export interface Shares {
   ofOwner(realm: string, ownerId: string): Promise<ResourceShareRow[]>
   /** Everything that was shared with the user, or that the user asked for, oldest first. */
   ofRequester(realm: string, requesterId: string): Promise<ResourceShareRow[]>
+  /** A page of what is shared or asked for at the client, oldest first. */
+  ofClient(clientId: string, page: { first: number; max: number }): Promise<ResourceShareRow[]>
   /** Asks the owner; what was asked for or granted before stays as it is. */
   request(shared: SharedScope): Statement
   /** Shares without a request, or grants one that waits. */
@@ -37,6 +39,8 @@ export interface Shares {
   approve(ownerId: string, id: string): Statement
   /** Denies a request or ends a share. Fails the guard `resource-share` unless it is the owner's. */
   remove(ownerId: string, id: string): Statement
+  /** The same, by an administrator. Fails the guard `resource-share` unless it is of the client. */
+  removeOf(clientId: string, id: string): Statement
 }
 
 export const createShares = ({
@@ -92,6 +96,17 @@ export const createShares = ({
         .orderBy('id')
         .execute(),
 
+    ofClient: (clientId, { first, max }) =>
+      db
+        .selectFrom('resource_shares')
+        .selectAll()
+        .where('client_id', '=', clientId)
+        .orderBy('created_at')
+        .orderBy('id')
+        .limit(max)
+        .offset(first)
+        .execute(),
+
     request: (shared) =>
       statement(
         db
@@ -132,6 +147,12 @@ export const createShares = ({
     remove: (ownerId, id) =>
       guarded(
         db.deleteFrom('resource_shares').where('id', '=', id).where('owner_id', '=', ownerId),
+        shareGuard,
+      ),
+
+    removeOf: (clientId, id) =>
+      guarded(
+        db.deleteFrom('resource_shares').where('id', '=', id).where('client_id', '=', clientId),
         shareGuard,
       ),
   }

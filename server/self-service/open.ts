@@ -37,7 +37,7 @@ import { createAccountPages } from './pages/index.ts'
 import { createChangeProfile } from './profile/profile.ts'
 import { restoreAddress } from './profile/restore-address.ts'
 import { createOwnSessions } from './sessions.ts'
-import { createOwnSharing } from './sharing.ts'
+import { createOwnSharing, sharesIn } from './sharing.ts'
 import { transactionRoutes } from './transactions/transactions.ts'
 
 export interface SelfServiceNeeds {
@@ -74,6 +74,7 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
     consentsOf: async (realm, userId) => [
       ...(await consents.list(realm, userId)),
       ...(await delegations.list(realm, userId)).map(delegationRecord),
+      ...(await sharesIn(needs.authz.shares, realm, userId)),
     ],
   })
   const own: OwnAccount = {

@@ -101,6 +101,25 @@ const applicationOf = async (view: RealmView, clientId: string | null): Promise<
   return document ? displayNameOf(clientOf(document).doc) : ''
 }
 
+/** What a user shares and has asked for, without the names of others, for the export of the user's data. */
+export const sharesIn = async (
+  shares: Pick<Shares, 'ofOwner' | 'ofRequester'>,
+  realm: string,
+  userId: string,
+) => {
+  const told = (role: 'owner' | 'requester') => (row: ResourceShareRow) => ({
+    role,
+    resourceId: row.resource_id,
+    scope: row.scope || null,
+    granted: row.granted === 1,
+    createdAt: row.created_at,
+  })
+  return [
+    ...(await shares.ofOwner(realm, userId)).map(told('owner')),
+    ...(await shares.ofRequester(realm, userId)).map(told('requester')),
+  ]
+}
+
 export const createOwnSharing = ({ storage, shares, users, recorder }: Parts) => {
   const ownedBy = async ({ issuer, user }: Self): Promise<readonly Managed[]> =>
     (await managedIn(issuer.view)).filter(({ doc }) => isNamed(doc.owner ?? '', user))

@@ -87,6 +87,26 @@ describe.each(backends)('a resource of a user ($name)', (backend) => {
     expect((await alice.send('DELETE', `${path}/shares/${share.id}`)).status).toBe(204)
   })
 
+  it('is seen and ended by administrators, and is in the export of the owner’s data', async () => {
+    await alice.send('POST', `${path}/shares`, {
+      resourceId: diary,
+      username: 'bob',
+      scopes: ['write'],
+    })
+    const shares = `/clients/${site.api.id}/authz/shares`
+    const { body } = await site.admin('GET', shares)
+    expect(body).toMatchObject([
+      { resource: 'diary', scope: 'write', owner: 'alice', requester: 'bob', granted: true },
+    ])
+    const { body: data } = await alice.send('GET', '/realms/acme/account/gdpr/export')
+    expect(data.consents).toMatchObject([{ role: 'owner', resourceId: diary, scope: 'write' }])
+    await site.admin('DELETE', `${shares}/${body[0].id}`)
+    expect(await mayBob('write')).toBe(false)
+    const { send } = await site.server.signedIn('master', 'admin')
+    const gone = await send('DELETE', `/admin/realms/acme${shares}/${body[0].id}`)
+    expect(gone.status).toBe(404)
+  })
+
   it('is shared no longer once it has another owner', async () => {
     const body = { resourceId: diary, username: 'bob', scopes: ['read'] }
     await alice.send('POST', `${path}/shares`, body)

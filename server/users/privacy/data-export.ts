@@ -69,7 +69,9 @@ export const dataExportSchema: JsonSchema = {
     federatedLinks: list(
       'Accounts at identity providers and in directories that are linked; no tokens.',
     ),
-    consents: list('Consents to applications, and agents that act for the person.'),
+    consents: list(
+      'Consents to applications, agents that act for the person, and resources that are shared.',
+    ),
     loginEvents: list('Events of sign-ins and tokens, newest first.'),
   },
   required: [

@@ -138,6 +138,20 @@ export const createWorld = (server: TestServer): World => {
       return row.id
     })
 
+  /** Made beside the routes of its owner. */
+  const share = (realm: string): Promise<Thing> =>
+    data('share', realm, async () => {
+      const { id: resourceId } = await thing(realm, kindNamed('authz-resource'))
+      const { id: clientId } = await thing(realm, kindNamed('client'))
+      const { id: ownerId } = await user(realm)
+      const { userId: requesterId } = await server.userWith(realm, [])
+      const { authz, storage } = server.areas
+      const shared = { realm, clientId, resourceId, scope: null, ownerId, requesterId }
+      await storage.commit([authz.shares.grant(shared)])
+      const url = `/admin/realms/${realm}/clients/${clientId}/authz/shares`
+      return (await server.admin.send('GET', url)).body[0].id
+    })
+
   const kindOf: Readonly<Record<string, string>> = {
     roleId: 'role',
     clientId: 'client',
@@ -163,6 +177,7 @@ export const createWorld = (server: TestServer): World => {
     if (parameter === 'keyId') return clientKey(realm)
     if (parameter === 'deliveryId') return delivery(realm)
     if (parameter === 'invitationId') return invitation(realm)
+    if (parameter === 'shareId') return share(realm)
     if (path.startsWith('/webhooks/{id}/')) return thing(realm, kindNamed('webhook'))
     const ofName = kindOf[parameter]
     if (ofName !== undefined) return thing(realm, kindNamed(ofName))
