@@ -55,6 +55,8 @@ export interface ScimPeer {
 }
 
 interface Store {
+  /** Whether names are taken once: a target that takes them twice shows what was created twice. */
+  readonly unique: boolean
   readonly users: Map<string, Resource>
   readonly groups: Map<string, Resource>
   nextId: number
@@ -65,7 +67,7 @@ const handlersOf = (kind: 'users' | 'groups', unique: string) => ({
   ingress: async (resource: any, data: any, store: Store) => {
     const all = store[kind]
     const key = String(data[unique] ?? '').toLowerCase()
-    for (const one of all.values())
+    for (const one of store.unique ? all.values() : [])
       if (one.id !== resource.id && String(one[unique]).toLowerCase() === key)
         throw new SCIMMY.Types.Error(409, 'uniqueness', `${unique} is taken`)
     store.nextId += 1
@@ -112,10 +114,11 @@ const declare = (): void => {
 }
 
 export const openScimPeer = async (
-  options: { readonly port?: number; readonly trusted?: boolean } = {},
+  options: { readonly unique?: boolean } = {},
 ): Promise<ScimPeer> => {
   declare()
-  const store: Store = { users: new Map(), groups: new Map(), nextId: 0 }
+  const { unique = true } = options
+  const store: Store = { unique, users: new Map(), groups: new Map(), nextId: 0 }
   const asked: Asked[] = []
   let failing: (asked: Asked) => Fault | undefined = () => undefined
   const { certificate, key } = makeCertificate(['localhost'])
@@ -197,7 +200,7 @@ export const openScimPeer = async (
     }),
   )
   const server = createServer({ key, cert: certificate }, app)
-  await new Promise<void>((resolve) => server.listen(options.port ?? 0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as AddressInfo
   return Object.assign(peer, { url: `https://localhost:${port}/scim/v2` })
 }

@@ -30,9 +30,9 @@ let made = 0
 
 export const openWorld = async (
   backend: Backend,
-  options: { readonly listen?: boolean } = {},
+  options: { readonly listen?: boolean; readonly unique?: boolean } = {},
 ): Promise<World> => {
-  const peer = await openScimPeer()
+  const peer = await openScimPeer(options)
   const clock = { now: Date.now() }
   const server = await startServer(backend, {
     // Signing in from a terminal takes the time of this machine.

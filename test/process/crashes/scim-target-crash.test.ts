@@ -33,13 +33,8 @@ const setUp = async (server: ServerProcess, peer: ScimPeer): Promise<void> => {
   })
 }
 
-/** Makes users, disables every third and renames every fifth, until all are done or the server is gone. */
-const work = async (
-  server: ServerProcess,
-  from: number,
-  to: number,
-  done: (username: string, isActive: boolean) => void,
-): Promise<void> => {
+/** Makes users and disables every third, until all are done or the server is gone. */
+const work = async (server: ServerProcess, from: number, to: number): Promise<void> => {
   const admin = await server.admin().catch(() => undefined)
   for (let n = from; admin && n < to; n += 1) {
     const username = `user-${n}`
@@ -47,14 +42,9 @@ const work = async (
     const at = '/admin/realms/acme/users'
     const made = await admin.send('POST', at, fields).catch(() => undefined)
     if (!made) return
-    if (made.status === 201) done(username, true)
     if (n % 3 === 0) {
-      const path = `${at}/${username}`
-      const out = await admin
-        .send('PUT', path, { ...fields, enabled: false })
-        .catch(() => undefined)
-      if (!out) return
-      if (out.status === 200) done(username, false)
+      const out = { ...fields, enabled: false }
+      if (!(await admin.send('PUT', `${at}/${username}`, out).catch(() => undefined))) return
     }
   }
 }
@@ -63,7 +53,7 @@ describe.each(backends)('a server that is killed while it provisions ($name)', (
   it(`loses nobody of ${users} and doubles nobody, ${kills} times`, {
     timeout: 60 * minute,
   }, async () => {
-    const peer = await openScimPeer()
+    const peer = await openScimPeer({ unique: false })
     const trust = join(temporaryFolder(), 'ca.pem')
     writeFileSync(trust, peer.certificate)
     const { env, ...installation } = await newInstallation(backend)
@@ -85,7 +75,7 @@ describe.each(backends)('a server that is killed while it provisions ($name)', (
     for (let kill = 0; kill < kills; kill += 1) {
       const server = await start()
       const before = peer.asked.length
-      const working = work(server, kill * part, (kill + 1) * part, () => undefined)
+      const working = work(server, kill * part, (kill + 1) * part)
       const some = before + 1 + Math.floor(random() * part)
       await expect
         .poll(() => peer.asked.length, { timeout: 20_000, interval: 1 })
@@ -96,7 +86,7 @@ describe.each(backends)('a server that is killed while it provisions ($name)', (
     }
 
     const last = await start()
-    await work(last, kills * part, users, () => undefined)
+    await work(last, kills * part, users)
     const admin = await last.admin()
     const wanted = new Map<string, boolean>()
     for (let first = 0; ; first += 500) {
@@ -117,7 +107,7 @@ describe.each(backends)('a server that is killed while it provisions ($name)', (
     const there = [...peer.users.values()]
     const names = there.map(({ userName }) => userName)
     expect(new Set(names).size).toBe(names.length)
-    // The target itself refuses doubles by name; ids tell whether one was made for somebody else.
+    // The target would take both: names and ids tell whether one was made twice.
     expect(new Set(there.map(({ externalId }) => externalId)).size).toBe(there.length)
     const active = there.filter((one) => one['active']).map(({ userName }) => userName)
     const expected = [...wanted].filter(([, enabled]) => enabled).map(([name]) => name)

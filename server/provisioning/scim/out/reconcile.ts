@@ -207,7 +207,7 @@ export const createReconcile = (parts: ReconcileParts) => {
       await storage.commit([standings.turn(target)])
       for (const part of inSlices(differences, partSize)) await storage.commit(noted(target, part))
       await storage.commit([
-        standings.change(target.id, { removals_allowed: Math.max(limit, removedUsers) }),
+        standings.change(target.id, { removals_allowed: Math.max(limit, removedUsers), held: 0 }),
         ...jobs.askStatements(
           scimQueue,
           { realm: target.realm, target: target.id, payload: {} },

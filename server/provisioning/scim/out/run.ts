@@ -136,7 +136,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
     const isNews = kept > 0 && standing.held === 0
     const reason = heldReason(kept, limit, target.name)
     if (isNews) await recorder.append([], [eventOf(target, 'FAILURE', reason)])
-    if (kept > 0 || standing.held > 0)
+    if (kept > 0 || standing.held > 0 || standing.removals_allowed !== null)
       await storage.commit([
         standings.change(target.id, {
           held: kept,
