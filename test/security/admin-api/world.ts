@@ -179,6 +179,7 @@ export const createWorld = (server: TestServer): World => {
     if (parameter === 'invitationId') return invitation(realm)
     if (parameter === 'shareId') return share(realm)
     if (path.startsWith('/webhooks/{id}/')) return thing(realm, kindNamed('webhook'))
+    if (path.startsWith('/scim-targets/{id}/')) return thing(realm, kindNamed('scim-target'))
     const ofName = kindOf[parameter]
     if (ofName !== undefined) return thing(realm, kindNamed(ofName))
     const kind = routedKinds.find((one) => {
