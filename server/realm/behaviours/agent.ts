@@ -4,6 +4,7 @@
  */
 
 import type { AgentDoc } from '#schemas/kinds/provisioning/agent.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import { invalid, type Problem } from '#schemas/problems.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
@@ -28,7 +29,14 @@ const namesOwner = ({ before, body }: Draft): boolean =>
 
 interface Owners {
   readonly byId: ReadonlyMap<string, UserRow>
-  readonly byName: ReadonlyMap<string, UserRow>
+  /** Ids by folded username. */
+  readonly byName: ReadonlyMap<string, string>
+}
+
+/** A user whom the same change declares; one who is there already keeps the id. */
+const declaredId = (owner: string, { drafts }: PrepareTools): string | undefined => {
+  const draft = drafts.find(User.kind, owner)
+  return draft?.body ? draft.id : undefined
 }
 
 const ownersOf = async (drafts: readonly Draft[], tools: PrepareTools): Promise<Owners> => {
@@ -39,9 +47,16 @@ const ownersOf = async (drafts: readonly Draft[], tools: PrepareTools): Promise<
     usersIn(tools, tools.realm, 'id', ids),
     usersIn(tools, tools.realm, 'username_key', names),
   ])
+  const declared = wanted.flatMap(({ owner }): [string, string][] => {
+    const id = owner === undefined ? undefined : declaredId(owner, tools)
+    return owner === undefined || id === undefined ? [] : [[foldName(owner), id]]
+  })
   return {
     byId: new Map(byId.map((user) => [user.id, user])),
-    byName: new Map(byName.map((user) => [user.username_key, user])),
+    byName: new Map([
+      ...declared,
+      ...byName.map((user): [string, string] => [user.username_key, user.id]),
+    ]),
   }
 }
 
@@ -58,9 +73,9 @@ const ownerIn = (
   const named = byName.get(foldName(owner))
   if (!named) return refusedOwner('/owner', 'missing-reference', `there is no user "${owner}"`)
   const other = isNewId && ownerUserId !== undefined ? byId.get(ownerUserId) : undefined
-  return other && other.id !== named.id
+  return other && other.id !== named
     ? refusedOwner('/owner', 'contradiction', 'names another user than ownerUserId; leave one out')
-    : named.id
+    : named
 }
 
 export const agent: Behaviour = {

@@ -180,6 +180,7 @@ export const createWorld = (server: TestServer): World => {
     if (parameter === 'shareId') return share(realm)
     if (path.startsWith('/webhooks/{id}/')) return thing(realm, kindNamed('webhook'))
     if (path.startsWith('/scim-targets/{id}/')) return thing(realm, kindNamed('scim-target'))
+    if (path.startsWith('/agents/{id}/')) return thing(realm, kindNamed('agent'))
     const ofName = kindOf[parameter]
     if (ofName !== undefined) return thing(realm, kindNamed(ofName))
     const kind = routedKinds.find((one) => {

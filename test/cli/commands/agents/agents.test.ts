@@ -12,10 +12,12 @@ clients:
   - clientId: bot
     grantTypes: [client_credentials, token-exchange]
     serviceAccountsEnabled: true
+users:
+  - { username: nora, email: nora@acme.example }
 agents:
   - name: helper
     clientId: bot
-    owner: alice
+    owner: nora
     allowedDelegation: true
     reviewEvery: 90d
 `
@@ -38,7 +40,7 @@ describe('iamctl agents', () => {
     expect(apply.stderr + apply.stdout).not.toContain('not served')
 
     const listed = await run('agents', 'list')
-    expect(listed.stdout).toMatch(/helper\s+PENDING\s+alice\s+bot/)
+    expect(listed.stdout).toMatch(/helper\s+PENDING\s+nora\s+bot/)
     expect(await run('agents', 'suspend', 'helper')).toMatchObject({ code: 6 })
     for (const [move, state] of [
       ['activate', 'ACTIVE'],
@@ -51,13 +53,13 @@ describe('iamctl agents', () => {
     // The state is no configuration.
     const plan = await run('plan', folder)
     expect(plan, plan.stdout).toMatchObject({ code: 0 })
-    expect((await run('agents', 'review')).stdout).toMatch(/helper\s+alice\s+\d{4}-/)
+    expect((await run('agents', 'review')).stdout).toMatch(/helper\s+nora\s+\d{4}-/)
     expect((await run('agents', 'attest', 'helper')).stderr).toContain('helper is confirmed')
     expect(await run('agents', 'revoke', 'helper', '--auto-approve')).toMatchObject({ code: 0 })
     expect((await run('agents', 'activate', 'helper')).stderr).toContain('is REVOKED')
 
     const exported = await run('export', '-o', 'yaml')
-    expect(exported.stdout).toContain('owner: alice')
+    expect(exported.stdout).toContain('owner: nora')
     expect(exported.stdout).not.toContain('status:')
   })
 })
