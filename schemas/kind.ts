@@ -6,6 +6,7 @@
 
 import type { TObject } from 'typebox'
 import type { Permission } from './access/permissions.ts'
+import type { Caution } from './access/shared-issuers.ts'
 import type { Doc, JsonSchema } from './json-schema.ts'
 
 /**
@@ -33,6 +34,8 @@ export interface KindInput {
   readonly doc: string
   /** False while nothing in this version uses its documents, or for those that nothing uses: they are stored, with a warning. */
   readonly isServed?: boolean | ((doc: Doc) => boolean)
+  /** What a document of it allows and a reader should know, for `validate`, `plan` and `doctor`. */
+  readonly cautions?: (doc: Doc) => readonly Caution[]
   readonly spec: TObject
 }
 

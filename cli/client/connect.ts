@@ -3,7 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { own } from '#schemas/own.ts'
 import { type EstateContexts, readEstateContexts } from '../context/estate.ts'
-import { openStore, type Store, sessionKey } from '../context/store.ts'
+import { openStore, type Store, type StoredSession, sessionKey } from '../context/store.ts'
 import { type Target, type TargetFlags, targetOf } from '../context/target.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { keptTokens } from '../sign-in/kept-tokens.ts'
@@ -124,6 +124,24 @@ export const refuseUntrusted = (
   )
 }
 
+/** Of an `iamctl login` before. */
+const keptIdentity = (
+  env: ConnectOptions['env'],
+  { server, authRealm: realm }: Target,
+  kept: StoredSession,
+): Identity => {
+  if ('cookies' in kept) return { by: 'session', realm, ...kept }
+  if ('workload' in kept) {
+    const jwt = async (): Promise<string> => {
+      const { workloadJwt } = await import('../sign-in/workload/source.ts')
+      return workloadJwt(env, kept.workload)
+    }
+    return { by: 'workload', realm, jwt }
+  }
+  const { username, keptIn } = kept
+  return { by: 'user', realm, username, kept: keptTokens(env, server, realm, keptIn) }
+}
+
 const identityOf = (options: ConnectOptions, { target, store }: Way): Identity => {
   const { flags, env, askPassword } = options
   const { server, authRealm, username } = target
@@ -157,14 +175,7 @@ const identityOf = (options: ConnectOptions, { target, store }: Way): Identity =
   const kept = own(store.read().sessions, sessionKey(server, authRealm))
   const wanted = flags.username ?? (env['IAMCTL_USERNAME'] || undefined)
   if (kept !== undefined && (wanted === undefined || wanted === kept.username))
-    return 'keptIn' in kept
-      ? {
-          by: 'user',
-          realm: authRealm,
-          username: kept.username,
-          kept: keptTokens(env, server, authRealm, kept.keptIn),
-        }
-      : { by: 'session', realm: authRealm, ...kept }
+    return keptIdentity(env, target, kept)
   if (username === undefined || wanted === undefined) return { by: 'nothing' }
   refuseUntrusted(target, `the password of ${username}`)
   return {

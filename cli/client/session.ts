@@ -1,15 +1,21 @@
 /**
- * Authentication of requests: a bearer token, a client with its secret, a user signed in by `iamctl login`, or a username and
- * password that sign in through the login page of the realm at the first request. That session is in cookies, and each
+ * Authentication of requests: a bearer token, a client with its secret, a workload with the JWT of its platform, a user signed
+ * in by `iamctl login`, or a username and password that sign in through the login page of the realm at the first request. That session is in cookies, and each
  * write carries the XSRF token; a user who signed in with a browser has tokens.
  */
 
 import { CommandError, exitCodes } from '../exit.ts'
 import type { SignedInUser } from '../sign-in/user-session.ts'
-import { type ClientCredentials, createAccessTokens } from './client-credentials.ts'
 import { createJar, type Jar } from './http/cookies.ts'
 import { UnreachableError } from './http/errors.ts'
 import type { Http, HttpAnswer, HttpRequest } from './http/http.ts'
+import {
+  type AccessTokens,
+  type ClientCredentials,
+  createAccessTokens,
+  keepAccessToken,
+} from './tokens/client-credentials.ts'
+import { requestWorkloadToken, type WorkloadCredentials } from './tokens/workload-tokens.ts'
 
 export interface Credentials {
   /** The realm to sign in to. */
@@ -22,6 +28,7 @@ export interface Credentials {
 export type Identity =
   | { readonly by: 'token'; readonly token: string }
   | ({ readonly by: 'client' } & ClientCredentials)
+  | ({ readonly by: 'workload' } & WorkloadCredentials)
   | ({ readonly by: 'password' } & Credentials)
   | {
       readonly by: 'session'
@@ -134,19 +141,16 @@ const withBearer = (http: Http, token: string): Session => ({
 })
 
 /** A token that has expired in the middle of a long run is replaced, once a request. */
-const withClient = (http: Http, credentials: ClientCredentials): Session => {
-  const tokenFor = createAccessTokens(http, credentials)
-  return {
-    async send(request) {
-      const token = await tokenFor()
-      const answer = await withBearer(http, token).send(request)
-      if (answer.status !== 401) return answer
-      refuseForeign(request.path, credentials.realm)
-      return withBearer(http, await tokenFor(token)).send(request)
-    },
-    end: async () => undefined,
-  }
-}
+const withTokens = (http: Http, realm: string, tokenFor: AccessTokens): Session => ({
+  async send(request) {
+    const token = await tokenFor()
+    const answer = await withBearer(http, token).send(request)
+    if (answer.status !== 401) return answer
+    refuseForeign(request.path, realm)
+    return withBearer(http, await tokenFor(token)).send(request)
+  },
+  end: async () => undefined,
+})
 
 /** What signs the proofs is loaded for those who need it. */
 const withUser = (http: Http, user: SignedInUser): Session => {
@@ -241,7 +245,14 @@ const withCookies = (
 
 export const createSession = (http: Http, identity: Identity): Session => {
   if (identity.by === 'token') return withBearer(http, identity.token)
-  if (identity.by === 'client') return withClient(http, identity)
+  if (identity.by === 'client')
+    return withTokens(http, identity.realm, createAccessTokens(http, identity))
+  if (identity.by === 'workload')
+    return withTokens(
+      http,
+      identity.realm,
+      keepAccessToken(() => requestWorkloadToken(http, identity)),
+    )
   if (identity.by === 'user') return withUser(http, identity)
   if (identity.by !== 'nothing') return withCookies(http, identity)
   return {

@@ -12,13 +12,19 @@ import { writePrivateFile } from './private-file.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
-/** How a person signed in: the next `iamctl login` of the context does the same. */
-export const signIns = ['browser', 'device', 'password'] as const
+/** How a person or a workload signed in: the next `iamctl login` of the context does the same. */
+export const signIns = ['browser', 'device', 'password', 'workload'] as const
 export type SignIn = (typeof signIns)[number]
 
 /** Where the tokens of a sign-in are. */
 export const places = ['secret-tool', 'security', 'file'] as const
 export type KeptIn = (typeof places)[number]
+
+/** Where the JWT of a workload comes from, and what it is for. The JWT itself is never stored. */
+export type WorkloadSource = { readonly audience: string } & (
+  | { readonly from: 'github' | 'gitlab' }
+  | { readonly from: 'file'; readonly file: string }
+)
 
 /** Server and identity; absent fields come from other sources. */
 export interface Context {
@@ -34,9 +40,13 @@ interface Since {
   readonly since: string
 }
 
-/** Of a password the cookies of the session, of a browser or device where its tokens are. */
+/** Of a password the cookies of the session, of a browser or device where its tokens are, of a workload where its JWT is. */
 export type StoredSession = Since &
-  ({ readonly cookies: Readonly<Record<string, string>> } | { readonly keptIn: KeptIn })
+  (
+    | { readonly cookies: Readonly<Record<string, string>> }
+    | { readonly keptIn: KeptIn }
+    | { readonly workload: WorkloadSource }
+  )
 
 export interface Memory {
   readonly current: string | null
@@ -79,11 +89,20 @@ export const contextOf = (value: unknown): Context => {
   return { ...context, ...(signIn === undefined ? {} : { signIn }) }
 }
 
+const workloadOf = (value: unknown): WorkloadSource | undefined => {
+  if (!isObject(value) || typeof value['audience'] !== 'string') return undefined
+  const { from, file, audience } = value
+  if (from === 'file') return typeof file === 'string' ? { from, file, audience } : undefined
+  return from === 'github' || from === 'gitlab' ? { from, audience } : undefined
+}
+
 const sessionOf = (value: unknown): StoredSession[] => {
   if (!isObject(value)) return []
   const whose = { username: String(value['username']), since: String(value['since']) }
   const keptIn = places.find((one) => one === value['keptIn'])
   if (keptIn !== undefined) return [{ ...whose, keptIn }]
+  const workload = workloadOf(value['workload'])
+  if (workload !== undefined) return [{ ...whose, workload }]
   if (!isObject(value['cookies'])) return []
   const cookies = Object.fromEntries(
     Object.entries(value['cookies']).map(([name, text]) => [name, String(text)]),

@@ -6,6 +6,7 @@ import { isLoopback } from '../client/address.ts'
 import { type Connection, type ConnectOptions, connect } from '../client/connect.ts'
 import type { FileOptions } from '../planning/estate/files.ts'
 import { checkAccess } from './access.ts'
+import { checkCautions } from './cautions.ts'
 import { checkIdentityProviders } from './identity-providers.ts'
 import { checkFiles, checkMemory, checkProgram, findingOf } from './machine.ts'
 import { checkRealm } from './realm.ts'
@@ -57,6 +58,7 @@ const asCaller = async (connection: Connection): Promise<Finding[]> => {
         ...(await checkSaml(connection, Date.now())),
         ...(await checkIdentityProviders(connection)),
         ...(await checkScimTargets(connection)),
+        ...(await checkCautions(connection)),
       ]
 }
 

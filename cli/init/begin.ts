@@ -10,6 +10,7 @@ import type { Begun } from '../views/human/estate/init.ts'
 import { writeBelow } from '../write-below.ts'
 import { estateFiles, secretNames, type Wish } from './files.ts'
 import { packedPath, packItself } from './package.ts'
+import { remoteOf } from './remote.ts'
 import { repositoryOf } from './repository.ts'
 
 export interface InitFlags {
@@ -52,7 +53,8 @@ export const beginEstate = async (
   where = '.',
 ): Promise<Begun & { readonly template: string }> => {
   const folder = resolve(where)
-  const repository = repositoryOf(folder) ?? folder
+  const found = repositoryOf(folder)
+  const repository = found ?? folder
   const named = packageOf(flags.package)
   const wish: Wish = {
     within: relative(repository, folder).split(sep).join('/'),
@@ -61,6 +63,7 @@ export const beginEstate = async (
     ci: flags.ci,
     realm: realmOf(flags.realm, folder),
     server: serverAddress(flags.server ?? defaultServer),
+    remote: flags.ci === undefined ? null : await remoteOf(found, env),
   }
   const texts = (await estateFiles(wish)).map(({ path, text, isPipeline = false }) => ({
     below: isPipeline ? repository : folder,

@@ -3,6 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packageFile } from '../package-files.ts'
+import type { Remote } from './remote.ts'
 
 export interface Wish {
   readonly template: string
@@ -13,6 +14,8 @@ export interface Wish {
   readonly within: string
   /** What the pipeline installs, as npm takes it. */
   readonly package: string
+  /** Where the repository is; its names are left to be filled in where that is not known. */
+  readonly remote: Remote | null
 }
 
 export interface NewFile {
@@ -66,6 +69,17 @@ const fillPlace = (text: string, wish: Wish): string => {
     .replaceAll('__PACKAGE__', quoted(wish.package))
 }
 
+/** The names of the repository in the subjects of its jobs. */
+const fillRemote = (text: string, { remote }: Wish): string => {
+  const { host = 'gitlab.com', path = 'OWNER/REPOSITORY' } = remote ?? {}
+  const cut = path.lastIndexOf('/')
+  return text
+    .replaceAll('__ISSUER__', `https://${host}`)
+    .replaceAll('__REPOSITORY__', path)
+    .replaceAll('__OWNER__', path.slice(0, cut))
+    .replaceAll('__NAME__', path.slice(cut + 1))
+}
+
 const fill = (text: string, { realm, server }: Wish): string =>
   text
     .replaceAll('__REALM__', realm)
@@ -75,9 +89,9 @@ const fill = (text: string, { realm, server }: Wish): string =>
 /** GitHub hands a job only the secrets that it names. */
 const fillSecrets = (text: string, names: readonly string[]): string =>
   text
-    .replaceAll('__SECRET_NAMES__', names.join(', '))
-    .replaceAll(/^( *)__SECRETS__$/gm, (_, indent: string) =>
-      names.map((name) => `${indent}${name}: \${{ secrets.${name} }}`).join('\n'),
+    .replaceAll('__SECRET_NAMES__', names.length === 0 ? 'none' : names.join(', '))
+    .replaceAll(/^( *)__SECRETS__\n/gm, (_, indent: string) =>
+      names.map((name) => `${indent}${name}: \${{ secrets.${name} }}\n`).join(''),
     )
 
 const read = (...names: readonly string[]): Promise<string> =>
@@ -109,7 +123,7 @@ const shared = async (): Promise<NewFile[]> => [
 const pipelineFiles = async (wish: Wish): Promise<NewFile[]> => [
   {
     path: `realms/${wish.realm}/pipeline.yaml`,
-    text: await read('templates', 'ci', 'pipeline.yaml'),
+    text: fillRemote(await read('templates', 'ci', `${wish.ci}-pipeline.yaml`), wish),
   },
   {
     path: pipelinePath(wish),

@@ -214,6 +214,18 @@ const unserved = (changes: readonly Change[]): PlanWarning[] => {
       ]
 }
 
+/** What a document allows that its author may not have meant. */
+const cautions = (changes: readonly Change[]): PlanWarning[] =>
+  changes.flatMap(({ kind, key, doc }) =>
+    (doc === null ? [] : (kindNamed(kind).cautions?.(doc) ?? [])).map(
+      ({ code, field, message, hint }) => ({
+        code,
+        message: `${nameOf(kind, key)}, ${field.slice(1)}: ${message}; ${hint}`,
+        documents: [{ kind, key }],
+      }),
+    ),
+  )
+
 export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOptions): RealmPlan => {
   const { source, targets = [], takeOver = false, elsewhere = [] } = options
   const prune = elsewhere.length === 0 ? options.prune : 'none'
@@ -294,6 +306,7 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...narrowedWarning(elsewhere),
       ...(isDrift ? [] : followedWarning(found.matches)),
       ...unserved(all),
+      ...cautions(all),
     ],
     problems: sorted([
       ...unreadable(files, actual, options.placeOf),

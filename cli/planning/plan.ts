@@ -3,6 +3,7 @@
  * holds the value of a secret, only where each comes from.
  */
 
+import type { Caution } from '#schemas/access/shared-issuers.ts'
 import { type ChangeCounts, countChanges, type Figure, figureOf } from '#schemas/change-counts.ts'
 import type { FieldChange } from '#schemas/diff.ts'
 import type { Doc } from '#schemas/json-schema.ts'
@@ -91,6 +92,8 @@ export type WarningCode =
   | 'without-credentials'
   /** Fields that the server reads from elsewhere differ from the files, and are left alone. */
   | 'followed'
+  /** A document allows what its author may not have meant. */
+  | Caution['code']
   /** It is stored, and nothing in this version uses documents of its kind. */
   | 'not-served'
 

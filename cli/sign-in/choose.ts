@@ -6,6 +6,7 @@ import { canOpenBrowser } from './open-browser.ts'
 
 export interface SignInFlags {
   readonly device: boolean
+  readonly workload: boolean
   readonly withPassword: boolean
   readonly passwordFile: string | undefined
 }
@@ -23,13 +24,16 @@ export interface Circumstances {
 
 const asSaid = ({ flags, hasPassword }: Circumstances): SignIn | undefined => {
   const said: SignIn[] = [
+    ...(flags.workload ? ['workload' as const] : []),
     ...(flags.device ? ['device' as const] : []),
     ...(flags.withPassword || flags.passwordFile !== undefined ? ['password' as const] : []),
   ]
   if (said.length > 1)
-    throw new CommandError(exitCodes.error, '--device and a password exclude each other', {
-      hint: 'leave out --with-password or --password-file, or --device',
-    })
+    throw new CommandError(
+      exitCodes.error,
+      '--workload, --device and a password exclude each other',
+      { hint: 'give one of --workload, --device, and --with-password or --password-file' },
+    )
   return said[0] ?? (hasPassword ? 'password' : undefined)
 }
 
@@ -45,10 +49,10 @@ export const chooseSignIn = (circumstances: Circumstances): SignIn => {
       exitCodes.error,
       'a sign-in with a browser is not possible in a pipeline',
       {
-        hint: 'set IAMCTL_CLIENT_ID and IAMCTL_CLIENT_SECRET, or IAMCTL_USERNAME (--username) and IAMCTL_PASSWORD; login is not needed then',
+        hint: 'use `iamctl login --workload`; or set IAMCTL_CLIENT_ID and IAMCTL_CLIENT_SECRET, or IAMCTL_USERNAME (--username) and IAMCTL_PASSWORD; login is not needed then',
       },
     )
   const { before, env, isTerminal } = circumstances
-  if (before === 'device') return before
+  if (before === 'device' || before === 'workload') return before
   return canOpenBrowser(env, isTerminal) ? 'browser' : 'device'
 }

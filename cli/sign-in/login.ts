@@ -27,7 +27,12 @@ import { isInteractive, printErr } from '../views/streams.ts'
 import { chooseSignIn, type SignInFlags } from './choose.ts'
 import { keptTokens } from './kept-tokens.ts'
 
-type LoginFlags = SignInFlags & ConnectOptions['flags']
+interface WorkloadFlags {
+  readonly tokenFile?: string | undefined
+  readonly audience?: string | undefined
+}
+
+type LoginFlags = SignInFlags & WorkloadFlags & ConnectOptions['flags']
 
 export interface LoginRequest {
   readonly flags: LoginFlags
@@ -78,6 +83,8 @@ const end = async (
   former: StoredSession,
 ): Promise<void> => {
   if ('cookies' in former) return void (await signOut(http, createJar(former.cookies), authRealm))
+  // Its tokens live for minutes and were never stored.
+  if ('workload' in former) return
   const { forgetPerson } = await import('./person.ts')
   return forgetPerson(http, authRealm, keptTokens(env, server, authRealm, former.keptIn))
 }
@@ -125,13 +132,32 @@ const asPerson = async (
   return signInPerson({ http, realm, env, suggested, wanted, tell: printErr }, how)
 }
 
+const asWorkload = async (
+  { flags: { tokenFile, audience }, env }: LoginRequest,
+  { http, target: { authRealm: realm } }: Way,
+): Promise<NewSession> => {
+  const { signInWorkload } = await import('./workload/sign-in.ts')
+  return signInWorkload({ http, realm, env, tokenFile, audience })
+}
+
+const make = (
+  request: LoginRequest,
+  way: Way,
+  options: ConnectOptions,
+  how: SignIn,
+): Promise<NewSession> => {
+  if (how === 'password') return withPassword(way, options)
+  return how === 'workload' ? asWorkload(request, way) : asPerson(request, way, how)
+}
+
 export interface SignedIn {
   readonly server: string
   readonly authRealm: string
   readonly username: string
   readonly context: string
   readonly signIn: SignIn
-  readonly keptIn: KeptIn
+  /** Null where nothing is: a workload is asked for its JWT each time. */
+  readonly keptIn: KeptIn | null
 }
 
 export const login = async (request: LoginRequest): Promise<SignedIn> => {
@@ -156,10 +182,9 @@ export const login = async (request: LoginRequest): Promise<SignedIn> => {
     })
     const key = sessionKey(server, authRealm)
     const former = own(memory.sessions, key)
-    const made =
-      how === 'password' ? await withPassword(way, options) : await asPerson(request, way, how)
-    // End the replaced session, which nothing could end later; replaced tokens are revoked already.
-    if (former && ('cookies' in former || how === 'password'))
+    const made = await make(request, way, options, how)
+    // End the replaced session, which nothing could end later; a person's replaced tokens are revoked already.
+    if (former && ('cookies' in former || how === 'password' || how === 'workload'))
       await end(env, way, former).catch(() => undefined)
     const { username } = made
     store.change(({ contexts, sessions }) => ({
@@ -170,7 +195,7 @@ export const login = async (request: LoginRequest): Promise<SignedIn> => {
       },
       sessions: { ...sessions, [key]: { ...made, since: new Date().toISOString() } },
     }))
-    const keptIn = 'keptIn' in made ? made.keptIn : 'file'
+    const keptIn = 'workload' in made ? null : 'keptIn' in made ? made.keptIn : 'file'
     return { server, authRealm, username, context: name, signIn: how, keptIn }
   } finally {
     await http.close()

@@ -118,7 +118,8 @@ const ofRules: readonly Code[] = [
 
 const ofRealms: readonly Code[] = [
   error('missing-reference', 'something is named that the files and a new realm do not have'),
-  error('duplicate', 'two users have one name or address, or two workload credentials one JWT'),
+  error('duplicate', 'two users have one name or address'),
+  error('taken', 'two workload credentials accept one JWT'),
   error('file-text', 'text holds a NUL character or half a surrogate pair'),
   error('realm-users', 'more users are declared than a realm can manage'),
   error('rename-same', 'something is renamed from the name that it has'),

@@ -10,6 +10,8 @@ import type { Clock } from '#server/platform/clock.ts'
 export interface RateLimiter {
   /** Takes one token of the key; 0 when there was one, else the seconds until there will be. */
   take(key: string): Promise<number>
+  /** Puts back a token that was taken, where only failures are to count. */
+  give(key: string): Promise<void>
 }
 
 export interface RateLimit {
@@ -49,6 +51,10 @@ export const createMemoryLimiter = (
       fullAt.set(key, full + interval)
       forget(now)
       return 0
+    },
+    give: async (key) => {
+      const full = fullAt.get(key)
+      if (full !== undefined) fullAt.set(key, full - interval)
     },
   }
 }

@@ -18,6 +18,7 @@ import { createRequestDurations, type HandledRequest } from './request-durations
 export type LoginOutcome = 'success' | 'failure'
 /** Failure: the request was trusted and could not be met, such as for a session that is not there. */
 export type LogoutOutcome = 'success' | 'failure'
+export type WorkloadOutcome = 'success' | 'refused'
 export type WriteOutcome = 'success' | 'denied'
 
 /** The figures of one process, in a form that travels between processes. */
@@ -28,6 +29,8 @@ export interface Metrics {
   login(realm: string, outcome: LoginOutcome): Promise<void>
   /** By a realm, which therefore exists. */
   tokenIssued(realm: string): void
+  /** An exchange of the JWT of a workload, by a realm, which therefore exists. */
+  workloadToken(realm: string, outcome: WorkloadOutcome): void
   mfaChallenge(realm: string): Promise<void>
   /** A logout that a service provider asked for, by a realm, which therefore exists. */
   samlLogout(realm: string, outcome: LogoutOutcome): void
@@ -55,6 +58,7 @@ export interface MetricsParts {
 const names = {
   logins: 'svc_login_total',
   tokens: 'svc_tokens_issued_total',
+  workloads: 'svc_workload_tokens_total',
   challenges: 'svc_mfa_challenge_total',
   writes: 'svc_admin_write_total',
   samlLogouts: 'svc_saml_logout_total',
@@ -78,6 +82,10 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
 
   const logins = counter(names.logins, 'Sign-ins.', ['realm', 'outcome'])
   const tokens = counter(names.tokens, 'Issued tokens.', ['realm'])
+  const workloads = counter(names.workloads, 'Exchanges of JWTs of workloads.', [
+    'realm',
+    'outcome',
+  ])
   const challenges = counter(names.challenges, 'Second factors asked for.', ['realm'])
   const writes = counter(names.writes, 'Writes on the admin API.', ['realm', 'method', 'outcome'])
   const samlLogouts = counter(names.samlLogouts, 'Logouts that SAML service providers asked for.', [
@@ -119,6 +127,7 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
   return {
     login: async (realm, outcome) => logins.inc({ realm: await labelOf(realm), outcome }),
     tokenIssued: (realm) => tokens.inc({ realm }),
+    workloadToken: (realm, outcome) => workloads.inc({ realm, outcome }),
     mfaChallenge: async (realm) => challenges.inc({ realm: await labelOf(realm) }),
     adminWrite: async (realm, method, outcome) =>
       writes.inc({ realm: await labelOf(realm), method, outcome }),

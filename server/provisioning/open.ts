@@ -1,6 +1,7 @@
-/** Opens provisioning: dynamic client registration, and what the provider asks it about clients. */
+/** Opens provisioning: dynamic client registration, what the provider asks it about clients, and tokens for workloads. */
 
 import type { FastifyPluginAsync } from 'fastify'
+import type { Recorder } from '#server/audit/audit.ts'
 import type { HttpArea } from '#server/http/open.ts'
 import type { Secrets } from '#server/keys/secrets.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -17,13 +18,16 @@ import { createUses } from './dcr/uses.ts'
 import { provisioningOf } from './endpoint.ts'
 import { createFetchDocument } from './metadata-documents/fetch-document.ts'
 import { createFindClient } from './metadata-documents/find-client.ts'
+import { openWorkload, type WorkloadNeeds } from './workload/open.ts'
 
 export interface ProvisioningNeeds {
   readonly storage: Storage
   readonly clock: Clock
   readonly secrets: Pick<Secrets, 'vault'>
   readonly outgoing: Outgoing
-  readonly tokens: Pick<TokensArea, 'issuers'>
+  readonly recorder: Recorder
+  readonly metrics: WorkloadNeeds['metrics']
+  readonly tokens: Pick<TokensArea, 'issuers' | 'mint' | 'agents'>
   readonly realm: Pick<RealmArea, 'writer'>
   readonly http: Pick<HttpArea, 'mapError'>
 }
@@ -37,7 +41,7 @@ const metadataOf = async ({ url, view }: Issuer): Promise<Readonly<Record<string
 }
 
 export const openProvisioning = (needs: ProvisioningNeeds) => {
-  const { storage, clock, outgoing } = needs
+  const { storage, clock, outgoing, recorder, metrics, tokens, http } = needs
   const { issuers } = needs.tokens
   const { mapError } = needs.http
   const { vault } = needs.secrets
@@ -58,6 +62,7 @@ export const openProvisioning = (needs: ProvisioningNeeds) => {
       softwareStatements,
       mapError,
     }),
+    openWorkload({ clock, outgoing, recorder, metrics, tokens, http }),
   ]
 
   return {

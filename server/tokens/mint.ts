@@ -66,6 +66,8 @@ export interface AccessTokenRequest {
   readonly claims?: Claims | undefined
   /** The grants of those who act for the subject: the token ends with each of them too. */
   readonly actorGrantIds?: readonly string[] | undefined
+  /** The state of the workload credential that it is issued for: the token ends when that changes. */
+  readonly workload?: string | undefined
   /** Seconds, where it is not the client's or the realm's. */
   readonly lifespan?: number | undefined
 }
@@ -272,7 +274,9 @@ export const createMint = ({ storage, clock, keys, subjects, agents }: MintParts
             )
       const expiresIn = request.lifespan ?? lifetimesOf(issuer.settings, client.doc).accessToken
       const iat = Math.floor(clock.now() / 1000)
-      const jti = tokenId(newTokenId(), authentication?.grantId, request.actorGrantIds)
+      const { actorGrantIds = [], workload } = request
+      const endings = workload === undefined ? actorGrantIds : [...actorGrantIds, workload]
+      const jti = tokenId(newTokenId(), authentication?.grantId, endings)
       const more: Claims = {
         ...claims,
         ...authenticationClaims(authentication),

@@ -1,11 +1,12 @@
 /**
- * `jti` of tokens of the realm: an id and, separated by dots, the grant of the token and the grants of the actors. For other
- * parties it is opaque (RFC 7519 §4.1.7), so that tokens need no private claims.
+ * `jti` of tokens of the realm: an id and, separated by dots, the grant of the token, the grants of the actors, and the states of
+ * workload credentials (workload-state.ts). For other parties it is opaque (RFC 7519 §4.1.7), so that tokens need no private
+ * claims.
  */
 
 export interface TokenId {
   readonly grantId: string | undefined
-  /** Of those who act for the subject (RFC 8693 §4.1). */
+  /** Of those who act for the subject (RFC 8693 §4.1), and whatever else the token ends with. */
   readonly actorGrantIds: readonly string[]
 }
 

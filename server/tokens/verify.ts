@@ -19,6 +19,7 @@ import type { Issuer } from './issuers.ts'
 import { createReadJwt, tokenEnd } from './jwt.ts'
 import { idleSince } from './lifetimes.ts'
 import { readTokenId } from './token-ids.ts'
+import { isWorkloadLive, isWorkloadState } from './workload-state.ts'
 
 export interface LiveGrant {
   readonly grant: TokenGrantRow
@@ -148,13 +149,17 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
     return account?.doc.enabled ? account : undefined
   }
 
-  /** End of the first grant of an actor to end; undefined if one has ended. */
+  /** End of the first grant of an actor to end; undefined if one has ended, or a workload credential has changed. */
   const actorEnd = async (
     issuer: Issuer,
     grantIds: readonly string[],
   ): Promise<number | undefined> => {
     let end = Number.POSITIVE_INFINITY
     for (const grantId of grantIds) {
+      if (isWorkloadState(grantId)) {
+        if (!(await isWorkloadLive(issuer.view, grantId))) return undefined
+        continue
+      }
       const asked = { realm: issuer.name, grantId }
       const live = liveGrant(issuer, await liveness(asked, issuer.mark))
       if (!live) return undefined

@@ -176,10 +176,14 @@ describe.each(backends)('on $name', (backend) => {
     await send('POST', '/workload-identity', workload('first'))
     const same = { subject: 'repo:first' }
     const second = await send('POST', '/workload-identity', workload('second', same))
-    expect(second.body.errors).toMatchObject([{ field: '/subject', code: 'duplicate' }])
+    expect(second.status).toBe(409)
+    expect(second.body.errors).toMatchObject([{ field: '/subject', code: 'taken' }])
     expect((await send('POST', '/workload-identity', workload('third'))).status).toBe(201)
     const moved = await send('PUT', '/workload-identity/third', workload('third', same))
-    expect(moved.body.errors).toMatchObject([{ field: '/subject', code: 'duplicate' }])
+    expect(moved.body).toMatchObject({
+      status: 409,
+      errors: [{ field: '/subject', code: 'taken' }],
+    })
     const others = workload('fourth', { ...same, audience: 'other' })
     expect((await send('POST', '/workload-identity', others)).status).toBe(201)
   })

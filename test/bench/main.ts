@@ -25,6 +25,7 @@ import { measureSamlSso } from './measurements/protocols/saml-sso.ts'
 import { measureScimOut } from './measurements/protocols/scim-out.ts'
 import { measureSignIns } from './measurements/protocols/sign-ins.ts'
 import { measureWebhooks } from './measurements/protocols/webhooks.ts'
+import { measureWorkload } from './measurements/protocols/workload.ts'
 import { measureDirectory } from './measurements/server/directory.ts'
 import { measureGroupCommit } from './measurements/server/group-commit.ts'
 import { measureMemory } from './measurements/server/memory.ts'
@@ -58,6 +59,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   delegation: measureDelegation,
   webhooks: measureWebhooks,
   'scim-out': measureScimOut,
+  workload: measureWorkload,
   directory: measureDirectory,
   memory: measureMemory,
   tuning: measureTuning,

@@ -10,7 +10,7 @@ import { system } from './backends.ts'
 import { type Connection, connect, type Request, sendLoad } from './load.ts'
 import { cookiesOf, openForm } from './sign-in.ts'
 
-const realm = 'acme'
+export const realm = 'acme'
 const username = 'ada'
 const password = 'a quiet sentence about lamps 17'
 const clientSecret = 'a quiet sentence about lamps, 32 or more'

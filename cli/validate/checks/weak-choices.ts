@@ -8,6 +8,7 @@ import { parentKeyOf } from '#schemas/kind.ts'
 import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { SamlClient, type SamlClientDoc } from '#schemas/kinds/clients/saml-client.ts'
 import { Provisioning, type ProvisioningDoc } from '#schemas/kinds/provisioning/provisioning.ts'
+import { WorkloadIdentity } from '#schemas/kinds/provisioning/workload-identity.ts'
 import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import {
   IdentityProvider,
@@ -79,6 +80,18 @@ const asWritten = (list: unknown): readonly unknown[] => (Array.isArray(list) ? 
 
 /** Grant types that PKCE or a device code protects, and those with a warning of their own. */
 const toldOrProtected = new Set(['authorization_code', 'device', 'password', 'client_credentials'])
+
+/** Of the trust in another issuer; `plan` and `doctor` tell the same. */
+const trustChoices: readonly WeakChoice[] = Object.entries({
+  'mutable-subject': 'a workload is trusted by a name that another owner can get',
+  'shared-audience': 'a workload is trusted by an audience that other services receive tokens for',
+  'issuer-of-all': 'the issuer of a workload stands for every tenant',
+}).map(([code, meaning]) => ({
+  kind: WorkloadIdentity,
+  code,
+  meaning,
+  find: ({ doc }) => WorkloadIdentity.cautions?.(doc).filter((one) => one.code === code) ?? [],
+}))
 
 export const weakChoices: readonly WeakChoice[] = [
   ...idleAuthorization,
@@ -335,6 +348,7 @@ export const weakChoices: readonly WeakChoice[] = [
         },
     ],
   ),
+  ...trustChoices,
   {
     kind: User,
     code: 'admin-initial-password',

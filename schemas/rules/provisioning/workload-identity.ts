@@ -42,7 +42,7 @@ const duplicateErrors = (
     : [
         {
           field: '/subject',
-          code: 'duplicate',
+          code: 'taken',
           message: `"${other}" has the same issuer, subject and audience; change one of them or remove one credential`,
         },
       ]

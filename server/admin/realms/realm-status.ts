@@ -24,6 +24,7 @@ const paths = {
   scim: '/scim/v2',
   registration: '/connect/register',
   delegation: '/agent/delegation/token',
+  workloadToken: '/workload-identity/token',
 }
 
 const urlSchema = { type: 'string', format: 'uri' } as const

@@ -9,64 +9,113 @@ import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } f
 import { publicKeyFault } from '#schemas/public-keys/public-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import type { Scheme } from '#server/platform/outgoing/url.ts'
 import { isAboutKeys, type VerifyJwt, verifyWithAny } from './verify-jwt.ts'
 
 /** Verifies with the keys at an address. Throws an error of `jose` where no key of them did sign, or one of the way out. */
 export type RemoteKeys = (url: string) => VerifyJwt
 
-const keepMs = 5 * 60_000
+export interface KeyBounds {
+  /** How long a set is used without a new fetch. */
+  readonly keepMs: number
+  /** Where given, `max-age` of the response may make that longer, up to this. */
+  readonly longestKeepMs?: number
+  /** How long after its fetch a set is used while its address fails. */
+  readonly staleMs: number
+  readonly timeoutMs?: number
+  readonly mostKeys?: number
+  readonly schemes?: readonly Scheme[]
+}
+
+const usualMs = 5 * 60_000
+const usual: KeyBounds = { keepMs: usualMs, staleMs: usualMs }
 const againMs = 10_000
 const longestSet = 256 * 1024
 const mostSets = 1000
+const never = Number.NEGATIVE_INFINITY
+
+interface KeySet {
+  readonly find: JWTVerifyGetKey
+  readonly keepMs: number
+}
 
 interface Fetched {
   /** When it was asked for. */
   readonly at: number
+  /** When the keys were fetched, which may be before: those of a failing address are used on. */
+  fetchedAt: number
   /** Time until which the cached set is used without a new fetch. */
   until: number
   readonly keys: Promise<JWTVerifyGetKey>
 }
 
 /** Keys that are weak or cannot be read are left out: a set may have others (RFC 7517 §5). */
-const keySetOf = (text: string): JWTVerifyGetKey => {
+const keySetOf = (text: string, most: number): JWTVerifyGetKey => {
   try {
-    const set = JSON.parse(text) as JSONWebKeySet
-    return createLocalJWKSet({ keys: set.keys.filter((key) => !publicKeyFault({ ...key })) })
+    const { keys } = JSON.parse(text) as JSONWebKeySet
+    if (keys.length > most) throw new errors.JWKSInvalid(`the set has more than ${most} keys`)
+    return createLocalJWKSet({ keys: keys.filter((key) => !publicKeyFault({ ...key })) })
   } catch (cause) {
     throw new errors.JWKSInvalid('the response is not a JWK set', { cause })
   }
 }
 
+/** RFC 9111 §5.2.2.1, within the bounds. */
+const keepOf = (
+  { keepMs, longestKeepMs = keepMs }: KeyBounds,
+  { 'cache-control': control = '' }: Readonly<Record<string, string>>,
+): number => {
+  const [, seconds = '0'] = /(?:^|[\s,])max-age=(\d{1,9})(?=[\s,]|$)/i.exec(control) ?? []
+  return Math.min(Math.max(Number(seconds) * 1000, keepMs), longestKeepMs)
+}
+
+export interface RemoteKeyParts {
+  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly clock: Clock
+  readonly bounds?: KeyBounds
+  /** Finds the address of the set where callers name something else, such as an issuer. */
+  readonly locate?: (name: string) => Promise<string>
+}
+
 export const createRemoteKeys = ({
   outgoing,
   clock,
-}: {
-  readonly outgoing: Pick<Outgoing, 'request'>
-  readonly clock: Clock
-}): RemoteKeys => {
+  bounds = usual,
+  locate,
+}: RemoteKeyParts): RemoteKeys => {
   const fetched = new Map<string, Fetched>()
 
-  const request = async (url: string): Promise<JWTVerifyGetKey> => {
-    const { status, body } = await outgoing.request({
-      url,
+  const request = async (name: string): Promise<KeySet> => {
+    const { status, headers, body } = await outgoing.request({
+      url: locate ? await locate(name) : name,
       headers: { accept: 'application/jwk-set+json, application/json' },
+      schemes: bounds.schemes,
+      timeoutMs: bounds.timeoutMs,
       maxBytes: longestSet,
     })
     if (status !== 200) throw new errors.JWKSInvalid(`the key set is answered with ${status}`)
-    return keySetOf(Buffer.from(body).toString())
+    const most = bounds.mostKeys ?? Number.POSITIVE_INFINITY
+    return { find: keySetOf(Buffer.from(body).toString(), most), keepMs: keepOf(bounds, headers) }
   }
 
-  /** Where the address fails, what was known before is good until its time; else it is left alone for a while. */
+  /** Where the address fails, the keys before it are good for their time; the address is left alone for a while. */
   const ask = (url: string, before: Fetched | undefined): Promise<JWTVerifyGetKey> => {
     const at = clock.now()
-    const keys = request(url).catch(async (error: unknown) => {
-      asked.until = at + againMs
-      if (before === undefined || at >= before.until) throw error
-      const good = await before.keys
-      asked.until = before.until
-      return good
-    })
-    const asked: Fetched = { at, until: at + keepMs, keys }
+    const keys = request(url).then(
+      ({ find, keepMs }) => {
+        asked.until = at + keepMs
+        return find
+      },
+      async (error: unknown) => {
+        asked.until = at + againMs
+        asked.fetchedAt = before?.fetchedAt ?? never
+        const goodUntil = asked.fetchedAt + bounds.staleMs
+        if (before === undefined || at >= goodUntil) throw error
+        asked.until = Math.max(before.until, Math.min(asked.until, goodUntil))
+        return before.keys
+      },
+    )
+    const asked: Fetched = { at, fetchedAt: at, until: at + bounds.keepMs, keys }
     if (fetched.size >= mostSets) fetched.clear()
     fetched.set(url, asked)
     return keys

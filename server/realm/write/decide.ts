@@ -7,7 +7,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { type Kind, keyOf, parentKeyOf } from '#schemas/kind.ts'
 import { compact, contentHash } from '#schemas/normalize.ts'
-import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
+import { type FieldError, invalid, Problem, summaryOf } from '#schemas/problems.ts'
 import { lookersAt } from '#schemas/rules/index.ts'
 import { movedSecretError, movedSecrets } from '#schemas/rules/sent-secrets.ts'
 import { secretFields } from '#schemas/walk.ts'
@@ -56,6 +56,12 @@ const taken = (kind: Kind, key: string): Problem =>
   new Problem('conflict', `${nameOf(kind, key)} exists already`, {
     errors: [{ field: `/${kind.keyFields[0]}`, code: 'duplicate', message: 'is taken' }],
   })
+
+/** Where another document has what this one asks for, it is a conflict, as a taken name is. */
+const refusedBy = (errors: readonly FieldError[]): Problem =>
+  errors.every(({ code }) => code === 'taken')
+    ? new Problem('conflict', summaryOf(errors), { errors })
+    : invalid(errors)
 
 const meet = (expect: Expectation | undefined, kind: Kind, key: string, draft?: Draft): void => {
   const { exists, etag, hash } = expect ?? {}
@@ -329,7 +335,7 @@ export const decide = async (
   await each([...changed, ...concerned(drafts, changed)], (draft) => {
     const errors =
       draft.body === null ? [] : context.behaviours.get(draft.kind.kind)?.check?.(draft, drafts)
-    if (errors && errors.length > 0) throw invalid(isGiven(draft) ? errors : about(draft, errors))
+    if (errors && errors.length > 0) throw refusedBy(isGiven(draft) ? errors : about(draft, errors))
   })
   faults.settle()
   refuseEscalation(drafts, changed, context.caller)

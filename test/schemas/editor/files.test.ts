@@ -55,9 +55,12 @@ const realmSections = (
 const filled = (text: string): string =>
   text.replaceAll('__SERVER__', 'https://iam.example').replace(/__[A-Z_]+__/g, 'acme')
 
-const files: Written[] = ['realms.example/**/*.yaml', 'templates/realms/**/*.yaml']
+const files: Written[] = [
+  'realms.example/**/*.yaml',
+  'templates/realms/**/*.yaml',
+  'templates/ci/*-pipeline.yaml',
+]
   .flatMap((pattern) => globSync(pattern, { cwd: root }))
-  .concat('templates/ci/pipeline.yaml')
   .flatMap((name) =>
     parseAllDocuments(filled(readFileSync(join(root, name), 'utf8'))).map((document) => {
       const value = document.toJS()

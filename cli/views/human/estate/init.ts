@@ -17,6 +17,8 @@ export interface Begun {
 
 const step = (command: string, meaning: string): string => `  ${command.padEnd(34)} ${meaning}`
 
+const nameOf = (ci: string): string => (ci === 'github' ? 'GitHub' : 'GitLab')
+
 const nextSteps = ({ folder, realm, server, ci, package: installed, secrets }: Begun): string[] => [
   `Realm ${realm} is ready to be applied. Next steps:`,
   ...(folder === '.' ? [] : [step(`cd ${folder}`, '')]),
@@ -31,7 +33,12 @@ const nextSteps = ({ folder, realm, server, ci, package: installed, secrets }: B
   ...(ci === null
     ? []
     : [
-        `The pipeline needs ${secrets.length === 1 ? 'it' : 'them'} as secrets of ${ci === 'github' ? 'GitHub' : 'GitLab'}; see the comment at its top.`,
+        ...(secrets.length === 0
+          ? []
+          : [
+              `The apply of the pipeline needs ${secrets.length === 1 ? 'it' : 'them'} as secrets of ${nameOf(ci)}; see the comment at its top.`,
+            ]),
+        `The pipeline signs in with tokens of ${nameOf(ci)}: complete the subjects in realms/${realm}/pipeline.yaml.`,
         'Run the first apply yourself: it creates the clients of the pipeline.',
         `It installs ${installed}: iamctl is not in a public registry. \`iamctl init --package\` names another source.`,
       ]),

@@ -20,15 +20,12 @@ import { bundle } from '../../../support/processes/cli.ts'
 import { type Registry, startRegistry } from '../../../support/processes/programs/registry.ts'
 import { newEstate, newRealm } from '../fixture/estate.ts'
 import { startWorld } from '../fixture/fixture.ts'
+import { generatedJobs, openRunner, trusting } from '../workload/runner.ts'
 import { githubSteps, gitlabSteps, type Step, type Values } from './pipeline-steps.ts'
 
-const world = startWorld()
-
-const secrets = {
-  PIPELINE_SECRET: 'the-secret-of-the-apply-0123456789abcdef',
-  PULL_REQUESTS_SECRET: 'the-secret-of-pull-requests-0123456789ab',
-}
-type SecretName = keyof typeof secrets
+const platform = await openRunner()
+const world = startWorld(platform.serverEnv)
+afterAll(() => platform.close())
 
 /** Comments, as the API of GitLab takes them. */
 const startNotes = async () => {
@@ -95,10 +92,10 @@ describe('the generated pipeline', () => {
   const scriptOf = ({ script }: Step): string =>
     existsSync(join(prefix, 'bin/iamctl')) ? script.replace(install, 'true') : script
 
-  const sh = (step: Step, checkout: string) =>
+  const sh = (step: Step, checkout: string, machine: Readonly<Record<string, string>>) =>
     execa('bash', ['-e', '-c', scriptOf(step)], {
       cwd: join(checkout, step.folder),
-      env: { ...runner(), ...step.env },
+      env: { ...runner(), ...machine, ...step.env },
       extendEnv: false,
       reject: false,
       all: true,
@@ -109,8 +106,7 @@ describe('the generated pipeline', () => {
     github: {
       fileOf: (realm: string) => `.github/workflows/iamctl-${realm}.yml`,
       stepsOf: githubSteps,
-      valuesOf: (known: readonly SecretName[], message: string): Values => ({
-        ...Object.fromEntries(known.map((name) => [`secrets.${name}`, secrets[name]])),
+      valuesOf: (message: string): Values => ({
         'github.token': 'token',
         'github.repository': 'acme/identity',
         'github.event.pull_request.number': '7',
@@ -122,8 +118,7 @@ describe('the generated pipeline', () => {
     gitlab: {
       fileOf: () => '.gitlab-ci.yml',
       stepsOf: gitlabSteps,
-      valuesOf: (known: readonly SecretName[], message: string): Values => ({
-        ...Object.fromEntries(known.map((name) => [name, secrets[name]])),
+      valuesOf: (message: string): Values => ({
         GITLAB_TOKEN: 'token',
         CI_API_V4_URL: gitlab.url,
         CI_PROJECT_ID: '3',
@@ -145,6 +140,8 @@ describe('the generated pipeline', () => {
     await execa(process.execPath, [bundle, 'init', 'identity/shop', ...flags], { cwd: root, env })
     if (existsSync(packed)) cpSync(packed, join(estate, 'vendor/iamctl.tgz'))
     else cpSync(join(estate, `.iamctl/iamctl-${manifest.version}.tgz`), packed)
+    const pipeline = join(estate, `realms/${realm}/pipeline.yaml`)
+    writeFileSync(pipeline, trusting(platform, readFileSync(pipeline, 'utf8')))
     return estate
   }
 
@@ -160,15 +157,19 @@ describe('the generated pipeline', () => {
         await git(root, 'add', '--all')
         await git(root, 'commit', '--quiet', '--message', message)
       }
-      const job = async (name: string, branch: string, known: readonly SecretName[]) => {
+      const job = async (name: string, branch: string) => {
+        const jobs = await generatedJobs(platform, system, `${world().server.url}/realms/${realm}`)
+        const own: Readonly<Record<string, string>> =
+          name === 'validate' ? {} : jobs[name as keyof typeof jobs]
+        const machine = { ...own, XDG_CONFIG_HOME: mkdtempSync(join(folder, 'machine-')) }
         const checkout = mkdtempSync(join(folder, 'checkout-'))
         await git(folder, 'clone', '--quiet', '--branch', branch, root, checkout)
         const { stdout: message } = await git(checkout, 'log', '-1', '--format=%s')
         let [code, output] = [0, '']
         const file = join(checkout, fileOf(realm))
-        for (const step of stepsOf(file, name, valuesOf(known, message))) {
+        for (const step of stepsOf(file, name, valuesOf(message))) {
           if (code !== 0 && !step.always) continue
-          const { exitCode = 1, all } = await sh(step, checkout)
+          const { exitCode = 1, all } = await sh(step, checkout, machine)
           output += `$ ${step.script}\n${all}\n`
           code ||= exitCode
         }
@@ -179,53 +180,56 @@ describe('the generated pipeline', () => {
 
       await commit('main', 'begin')
       // The first apply is the administrator's: it makes the clients that the pipeline signs in as.
-      const apply = (env: Record<string, string>) =>
-        world().home.run(['apply', '--auto-approve'], { cwd: estate, env: { ...secrets, ...env } })
-      const first = await apply({})
+      const first = await world().home.run(['apply', '--auto-approve'], { cwd: estate })
       expect(first.code, first.stderr).toBe(0)
 
       const roles = join(estate, `realms/${realm}/more.yaml`)
       writeFileSync(roles, `realm: ${realm}\nroles:\n  - name: shipper\n`)
       await commit('change', 'a role for shipping')
-      const validated = await job('validate', 'change', [])
+      const validated = await job('validate', 'change')
       expect(validated.code, validated.output).toBe(0)
-      const planned = await job('plan', 'change', ['PULL_REQUESTS_SECRET'])
+      const planned = await job('plan', 'change')
       expect(planned.code, planned.output).toBe(0)
       expect(commentOf()).toContain('1 to add, 0 to change, 0 to destroy')
       expect(commentOf()).toContain(place)
-      for (const secret of Object.values(secrets))
-        expect(`${commentOf()}${planned.output}`).not.toContain(secret)
+      // No token of any kind is in the comment or the log.
+      expect(`${commentOf()}${planned.output}`).not.toMatch(/eyJ|job-\d/)
       expect(await status('roles/shipper')).toBe(404)
 
       // The credential of pull requests cannot apply, also if the branch changes the workflow.
-      const forged = await apply({
-        IAMCTL_AUTH_REALM: realm,
-        IAMCTL_CLIENT_ID: 'pull-requests',
-        IAMCTL_CLIENT_SECRET: secrets.PULL_REQUESTS_SECRET,
-      })
-      expect(forged.code, forged.stderr).toBe(4)
+      const workflow = join(estate, '..', '..', fileOf(realm))
+      const honest = readFileSync(workflow, 'utf8')
+      writeFileSync(
+        workflow,
+        honest.replaceAll('iamctl plan --output markdown', 'iamctl apply --auto-approve'),
+      )
+      await commit('forged', 'apply from a pull request')
+      const forged = await job('plan', 'forged')
+      expect(forged.code, forged.output).toBe(4)
+      expect(await status('roles/shipper')).toBe(404)
+      writeFileSync(workflow, honest)
 
       // A plan that fails is a comment all the same, and the job fails.
       writeFileSync(roles, `realm: ${realm}\nroles:\n  - { name: shipper, composites: [gone] }\n`)
       await commit('wrong', 'a role that is gone')
-      const wrong = await job('plan', 'wrong', ['PULL_REQUESTS_SECRET'])
+      const wrong = await job('plan', 'wrong')
       expect(wrong.code, wrong.output).toBe(3)
       expect(commentOf()).toContain('There is no plan')
 
       await git(root, 'checkout', '--quiet', 'main')
       await git(root, 'merge', '--quiet', '--ff-only', 'change')
-      const applied = await job('apply', 'main', ['PIPELINE_SECRET', 'PULL_REQUESTS_SECRET'])
+      const applied = await job('apply', 'main')
       expect(applied.code, applied.output).toBe(0)
       expect(applied.output).toContain('Documents: 1 added, 0 changed, 0 destroyed.')
       expect(await status('roles/shipper')).toBe(200)
       const history = await run(`history --realm ${realm} --limit 1`)
       expect(history.stdout).toContain('a role for shipping')
 
-      const calm = await job('drift', 'main', ['PULL_REQUESTS_SECRET'])
+      const calm = await job('drift', 'main')
       expect(calm.code, calm.output).toBe(0)
       const changed = { name: 'shipper', description: 'By hand.' }
       await world().admin.send('PUT', `/admin/realms/${realm}/roles/shipper`, changed)
-      const drifted = await job('drift', 'main', ['PULL_REQUESTS_SECRET'])
+      const drifted = await job('drift', 'main')
       expect(drifted.code, drifted.output).toBe(2)
     },
   )

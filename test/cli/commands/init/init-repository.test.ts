@@ -56,16 +56,34 @@ describe('a pipeline of GitHub', () => {
     expect(workflow.on.push).toEqual({ branches: ['main'] })
   })
 
-  it('gives secrets to the apply alone; the others have the credential that may only plan', async () => {
+  it('gives secrets of the files to the apply alone; every job signs in with a token of the platform', async () => {
     const { root, init } = repository()
     expect((await init('--ci', 'github', '--realm', 'shop', '--template', 'b2b-saas')).code).toBe(0)
     const { jobs } = yamlOf(root, '.github/workflows/iamctl.yml')
     const secretsOf = (job: string) =>
       [...JSON.stringify(jobs[job]).matchAll(/secrets\.(\w+)/g)].map(([, name]) => name)
     expect(secretsOf('validate')).toEqual([])
-    expect(secretsOf('plan')).toEqual(['PULL_REQUESTS_SECRET'])
-    expect(secretsOf('drift')).toEqual(['PULL_REQUESTS_SECRET'])
-    expect(secretsOf('apply')).toEqual(expect.arrayContaining(['PIPELINE_SECRET', 'WEB_SECRET']))
+    expect(secretsOf('plan')).toEqual([])
+    expect(secretsOf('drift')).toEqual([])
+    expect(secretsOf('apply')).toContain('WEB_SECRET')
+    for (const job of ['plan', 'apply', 'drift'])
+      expect(jobs[job].permissions).toMatchObject({ 'id-token': 'write' })
+    expect(jobs.validate.permissions).toBeUndefined()
+  })
+
+  it('trusts the jobs of the repository that the remote names', async () => {
+    const { root, init } = repository()
+    await execa('git', ['init', '--quiet'], { cwd: root })
+    await execa('git', ['remote', 'add', 'origin', 'git@github.com:acme/identity.git'], {
+      cwd: root,
+    })
+    expect((await init('--ci', 'github', '--realm', 'shop')).code).toBe(0)
+    const { workloadIdentities } = yamlOf(root, 'realms/shop/pipeline.yaml')
+    expect(workloadIdentities.map(({ subject }: { subject: string }) => subject)).toEqual([
+      'repo:acme@OWNER_ID/identity@REPOSITORY_ID:environment:production',
+      'repo:acme@OWNER_ID/identity@REPOSITORY_ID:pull_request',
+      'repo:acme@OWNER_ID/identity@REPOSITORY_ID:ref:refs/heads/main',
+    ])
   })
 })
 

@@ -3,14 +3,17 @@ import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from '
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { load as parseYaml } from 'js-yaml'
-import { describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { pipelineNames, templateNames } from '#cli/commands/estate/init.ts'
 import { createProgram } from '#cli/program.ts'
 import { newHome } from '../../../support/processes/cli.ts'
 import { newRealm } from '../fixture/estate.ts'
 import { adminHome, freshHome, startWorld } from '../fixture/fixture.ts'
+import { generatedJobs, openRunner, trusting } from '../workload/runner.ts'
 
-const world = startWorld()
+const runner = await openRunner()
+const world = startWorld(runner.serverEnv)
+afterAll(() => runner.close())
 
 const secret = (name: string): string => `secret-of-${name.toLowerCase()}-0123456789-0123456789`
 
@@ -44,6 +47,9 @@ describe('a template', () => {
       const env = { ...values, IAMCTL_REALM: '' }
       const run = (...args: string[]) => home.run(args, { cwd, env })
 
+      const pipeline = join(cwd, `realms/${realm}/pipeline.yaml`)
+      writeFileSync(pipeline, trusting(runner, readFileSync(pipeline, 'utf8')))
+
       expect(await run('fmt', '--check')).toMatchObject({ code: 0 })
       const valid = await run('validate', '--warnings-as-errors', '--ignore', 'not-served')
       expect(valid).toMatchObject({ code: 0, stdout: expect.stringContaining(`Valid: ${realm}`) })
@@ -53,28 +59,26 @@ describe('a template', () => {
         stdout: 'No changes. The realm matches the files.\n',
       })
 
-      const runner = freshHome(world(), { IAMCTL_AUTH_REALM: realm })
-      const as = (client: string, name: string) => ({
-        cwd,
-        env: { IAMCTL_CLIENT_ID: client, IAMCTL_CLIENT_SECRET: secret(name) },
-      })
-      // The job of a pull request has no secret but its own.
-      const reviewer = as('pull-requests', 'PULL_REQUESTS_SECRET')
-      const deployer = as('pipeline', 'PIPELINE_SECRET')
+      const jobs = await generatedJobs(runner, ci, `${world().server.url}/realms/${realm}`)
+      // Each job is a new machine.
+      const machine = async (name: keyof typeof jobs) => {
+        const own = freshHome(world(), { IAMCTL_AUTH_REALM: realm, ...jobs[name] })
+        expect(await own.run(['login', '--workload'])).toMatchObject({ code: 0 })
+        return (args: string[], more: Readonly<Record<string, string>> = {}) =>
+          own.run(args, { cwd, env: more })
+      }
+      // The job of a pull request has no secret of the files.
+      const reviewer = await machine('plan')
+      const deployer = await machine('apply')
       const change = join(cwd, `realms/${realm}/more.yaml`)
       writeFileSync(change, `realm: ${realm}\nroles:\n  - { name: one-more }\n`)
-      const planned = await runner.run(['plan', '--output', 'markdown'], reviewer)
+      const planned = await reviewer(['plan', '--output', 'markdown'])
       expect(planned).toMatchObject({ code: 0, stdout: expect.stringContaining('one-more') })
-      const all = { cwd, env: { ...reviewer.env, ...values } }
-      expect((await runner.run(['apply', '--auto-approve'], all)).code).toBe(4)
-      const applied = await runner.run(['apply', '--auto-approve', '--message', 'Merge'], {
-        cwd,
-        env: { ...deployer.env, ...values },
-      })
+      expect((await reviewer(['apply', '--auto-approve'], values)).code).toBe(4)
+      const applied = await deployer(['apply', '--auto-approve', '--message', 'Merge'], values)
       expect(applied).toMatchObject({ code: 0, stdout: expect.stringContaining('1 added') })
-      expect(await runner.run(['drift', '--output', 'markdown'], reviewer)).toMatchObject({
-        code: 0,
-      })
+      const drift = await machine('drift')
+      expect(await drift(['drift', '--output', 'markdown'])).toMatchObject({ code: 0 })
     },
   )
 })
@@ -119,8 +123,9 @@ describe('a pipeline', () => {
     const text = readFileSync(join(home.folder, 'shop', path), 'utf8')
     expect(text).not.toMatch(/__[A-Z]+__/)
     expect(text).toContain('IAMCTL_PACKAGE: "iamctl@1.2.3"')
-    for (const name of ['WEB_SECRET', 'PIPELINE_SECRET', 'PULL_REQUESTS_SECRET'])
-      expect(text).toContain(name)
+    expect(text).toContain('WEB_SECRET')
+    expect(text).toContain('iamctl login --workload')
+    expect(text).not.toMatch(/IAMCTL_(CLIENT_SECRET|TOKEN|PASSWORD)/)
     const lines = scripts(parseYaml(text)).flatMap((script) => script.split('\n'))
     const calls = lines.filter((line) => line.startsWith('iamctl '))
     const words = calls.map((line) =>

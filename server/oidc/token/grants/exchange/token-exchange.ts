@@ -51,6 +51,7 @@ const actorGrantsOf = (
   shown: ExchangedToken | undefined,
 ): readonly string[] => [
   ...readTokenId(String(claims['jti'] ?? '')).actorGrantIds,
+  ...(shown ? readTokenId(String(shown.claims['jti'] ?? '')).actorGrantIds : []),
   ...(shown?.grant ? [shown.grant.id] : []),
 ]
 

@@ -3,10 +3,10 @@
  * memory and is asked for again when the server does not take it any more. Nothing of it is ever stored.
  */
 
-import { CommandError, exitCodes } from '../exit.ts'
-import { discover, memberOf } from './discovery.ts'
-import { UnreachableError } from './http/errors.ts'
-import type { Http, HttpAnswer } from './http/http.ts'
+import { CommandError, exitCodes } from '../../exit.ts'
+import { discover, memberOf } from '../discovery.ts'
+import { UnreachableError } from '../http/errors.ts'
+import type { Http, HttpAnswer } from '../http/http.ts'
 
 export interface ClientCredentials {
   /** The realm that knows the client. */
@@ -69,12 +69,16 @@ const request = async (http: Http, credentials: ClientCredentials): Promise<stri
   throw refused(final, credentials)
 }
 
-export const createAccessTokens = (http: Http, credentials: ClientCredentials): AccessTokens => {
+/** The one that was asked for last, until it is said to be no good any more. */
+export const keepAccessToken = (ask: () => Promise<string>): AccessTokens => {
   let current: Promise<string> | undefined
   return async (again) => {
     // Who comes second finds the new one already asked for.
     if (current && again !== undefined && (await current) === again) current = undefined
-    current ??= request(http, credentials)
+    current ??= ask()
     return current
   }
 }
+
+export const createAccessTokens = (http: Http, credentials: ClientCredentials): AccessTokens =>
+  keepAccessToken(() => request(http, credentials))

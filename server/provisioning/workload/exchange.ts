@@ -1,0 +1,141 @@
+/**
+ * The exchange of a workload's JWT for an access token (RFC 8693). The token is of the client of the credential, and
+ * names the issuer and the subject of the workload. Both outcomes are audited.
+ */
+
+import { planScope } from '#schemas/access/admin-access.ts'
+import { WorkloadIdentity } from '#schemas/kinds/provisioning/workload-identity.ts'
+import { Problem } from '#schemas/problems.ts'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { RateLimiter } from '#server/http/rate-limit.ts'
+import type { Metrics } from '#server/metrics/metrics.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
+import type { Mint } from '#server/tokens/mint.ts'
+import { workloadState } from '#server/tokens/workload-state.ts'
+import { printable } from '#server/users/names.ts'
+import type { Accepted, Judge, Judgement } from './judge.ts'
+import { workloadScopes } from './judge.ts'
+import { runUrlOf } from './run-url.ts'
+import { readWorkloadToken, type WorkloadClaims } from './workload-token.ts'
+
+export interface ExchangeParts {
+  readonly judge: Judge
+  readonly mint: Pick<Mint, 'accessToken'>
+  readonly recorder: Pick<Recorder, 'append'>
+  readonly metrics: Pick<Metrics, 'tokenIssued' | 'workloadToken'>
+  /** Of JWTs that were verified, per issuer: a forged one takes nothing from the others. */
+  readonly perIssuer: RateLimiter
+}
+
+export interface ExchangeRequest {
+  readonly subjectToken: string
+  readonly scope: string | undefined
+  readonly sourceIp: string
+  /** Why the form alone is refused. */
+  readonly fault: string | undefined
+}
+
+export interface ExchangeAnswer {
+  readonly access_token: string
+  readonly issued_token_type: string
+  readonly token_type: 'Bearer'
+  readonly expires_in: number
+  readonly scope: string
+}
+
+export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
+
+const shown = (value: unknown): string =>
+  typeof value === 'string' ? JSON.stringify(printable(value, 400)) : 'none'
+
+const detailOf = (claims: WorkloadClaims, fault: string | undefined, run?: string): string =>
+  [
+    ...(fault === undefined ? [] : [printable(fault, 300)]),
+    `issuer ${shown(claims['iss'])}`,
+    `subject ${shown(claims['sub'])}`,
+    ...(run === undefined ? [] : [`run ${run}`]),
+  ].join('; ')
+
+export type Exchange = (
+  issuer: Issuer,
+  request: ExchangeRequest,
+) => Promise<ExchangeAnswer | undefined>
+
+/** Returns nothing where it refuses: the caller learns no reason. */
+export const createExchange = (parts: ExchangeParts): Exchange => {
+  const { judge, mint, recorder, metrics, perIssuer } = parts
+
+  const eventOf = (
+    { name: realm }: Issuer,
+    { sourceIp }: ExchangeRequest,
+    claims: WorkloadClaims,
+    { credential, fault }: Judgement | Accepted,
+    client?: { readonly id: string },
+  ): AuditEvent => ({
+    type: 'WORKLOAD_TOKEN',
+    realm,
+    // A subject that nothing has verified is a name that was tried.
+    actor: client?.id ?? (printable(String(claims['sub'] ?? ''), 255) || 'anonymous'),
+    sourceIp,
+    outcome: fault === undefined ? 'SUCCESS' : 'FAILURE',
+    resourceType: WorkloadIdentity.resourceType,
+    ...(credential ? { resourceId: credential.document.id } : {}),
+    detail: detailOf(claims, fault, fault === undefined ? runUrlOf(claims) : undefined),
+  })
+
+  const refuse = async (
+    issuer: Issuer,
+    request: ExchangeRequest,
+    claims: WorkloadClaims,
+    judgement: Judgement,
+  ): Promise<undefined> => {
+    await recorder.append([], [eventOf(issuer, request, claims, judgement)])
+    metrics.workloadToken(issuer.name, 'refused')
+  }
+
+  const issue = async (
+    issuer: Issuer,
+    request: ExchangeRequest,
+    claims: WorkloadClaims,
+    accepted: Accepted,
+    scope: readonly string[],
+  ): Promise<ExchangeAnswer> => {
+    const { credential, client } = accepted
+    const access = await mint.accessToken({
+      issuer,
+      client,
+      scope,
+      claims: { wif_iss: credential.doc.issuer, wif_sub: credential.doc.subject },
+      workload: workloadState(credential.document),
+      lifespan: credential.doc.accessTokenLifespan,
+    })
+    await recorder.append([], [eventOf(issuer, request, claims, accepted, client)])
+    metrics.workloadToken(issuer.name, 'success')
+    metrics.tokenIssued(issuer.name)
+    return {
+      access_token: access.token,
+      issued_token_type: accessTokenType,
+      token_type: 'Bearer',
+      expires_in: access.expiresIn,
+      scope: scope.join(' '),
+    }
+  }
+
+  return async (issuer, request) => {
+    const read = readWorkloadToken(request.subjectToken)
+    const { claims } = read
+    const judged = await judge(issuer, { ...read, fault: request.fault ?? read.fault })
+    if (judged.fault !== undefined) return refuse(issuer, request, claims, judged)
+    const { credential } = judged
+    const wait = await perIssuer.take(`${issuer.name}\n${credential.doc.issuer}`)
+    if (wait > 0)
+      throw new Problem('rate-limited', `Try again in ${wait} s.`, { extra: { retryAfter: wait } })
+    const scope = workloadScopes(judged, request.scope, [planScope])
+    if (!scope)
+      return refuse(issuer, request, claims, {
+        credential,
+        fault: 'the request asks for a scope that the credential does not grant',
+      })
+    return issue(issuer, request, claims, judged, scope)
+  }
+}

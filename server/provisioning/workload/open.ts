@@ -1,0 +1,54 @@
+/** Opens workload identity federation: its one endpoint, with the keys of issuers and the limits that it needs. */
+
+import type { Recorder } from '#server/audit/audit.ts'
+import type { HttpArea } from '#server/http/open.ts'
+import { createMemoryLimiter } from '#server/http/rate-limit.ts'
+import type { Metrics } from '#server/metrics/metrics.ts'
+import type { Clock } from '#server/platform/clock.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import type { TokensArea } from '#server/tokens/open.ts'
+import { createFindCredential } from './credentials.ts'
+import { createDecoy } from './decoy.ts'
+import { workloadEndpoint } from './endpoint.ts'
+import { createExchange } from './exchange.ts'
+import { createIssuerKeys } from './issuer-keys.ts'
+import { createJudge } from './judge.ts'
+
+export interface WorkloadNeeds {
+  readonly clock: Clock
+  readonly outgoing: Pick<Outgoing, 'request'>
+  readonly recorder: Recorder
+  readonly metrics: Pick<Metrics, 'tokenIssued' | 'workloadToken'>
+  readonly tokens: Pick<TokensArea, 'issuers' | 'mint' | 'agents'>
+  readonly http: Pick<HttpArea, 'mapError'>
+}
+
+/** Refused requests of an address. */
+const addressLimit = { limit: 10, seconds: 1, burst: 20 }
+/** Accepted JWTs of an issuer: a workload that runs wild is held up, a large platform is not. */
+const issuerLimit = { limit: 1000, seconds: 1, burst: 3000 }
+
+export const openWorkload = (needs: WorkloadNeeds) => {
+  const { clock, outgoing, recorder, metrics } = needs
+  const { issuers, mint, agents } = needs.tokens
+  const judge = createJudge({
+    clock,
+    find: createFindCredential(),
+    keysOf: createIssuerKeys({ outgoing, clock }),
+    decoy: createDecoy(),
+    agents,
+  })
+  const exchange = createExchange({
+    judge,
+    mint,
+    recorder,
+    metrics,
+    perIssuer: createMemoryLimiter(clock, issuerLimit),
+  })
+  return workloadEndpoint({
+    issuers,
+    exchange,
+    perAddress: createMemoryLimiter(clock, addressLimit),
+    mapError: needs.http.mapError,
+  })
+}

@@ -1,0 +1,108 @@
+/** Limits of the endpoint, which is open to everybody: per address, equal work for every cause, and labels of metrics. */
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createFindCredential } from '#server/provisioning/workload/credentials.ts'
+import { createJudge } from '#server/provisioning/workload/judge.ts'
+import { readWorkloadToken } from '#server/provisioning/workload/workload-token.ts'
+import { anyBackend } from '../support/backends.ts'
+import { audience, openWorkloadSite, type WorkloadSite } from './fixture.ts'
+import { makeKey } from './platform.ts'
+
+describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) => {
+  let world: WorkloadSite
+
+  beforeEach(async () => {
+    world = await openWorkloadSite(backend)
+  })
+  afterEach(() => world.close())
+
+  it('an address has twenty refusals, and ten a second after that; others are not held up', async () => {
+    const frozen = world.clock.now()
+    world.clock.now = () => frozen
+    const address = '198.51.100.7'
+    const from = (jwt: string) => world.exchange(jwt, {}, { address })
+    const answers = []
+    for (let i = 0; i < 25; i += 1) answers.push(await from('garbage'))
+    expect(answers.slice(0, 20).every(({ status }) => status === 401)).toBe(true)
+    const late = answers.at(-1)
+    expect(late?.status).toBe(429)
+    expect(late?.headers['retry-after']).toBe('1')
+    expect(late?.text).toBe('{"error":"temporarily_unavailable"}')
+    expect((await from(await world.jwt())).status).toBe(429)
+    expect((await world.exchange(await world.jwt())).status).toBe(200)
+  })
+
+  it('accepted JWTs take nothing from the allowance of an address', async () => {
+    const frozen = world.clock.now()
+    world.clock.now = () => frozen
+    const jwt = await world.jwt()
+    for (let i = 0; i < 40; i += 1)
+      expect((await world.exchange(jwt, {}, { address: '198.51.100.8' })).status).toBe(200)
+  })
+
+  it('an IPv6 address counts by its network of 64 bits', async () => {
+    const frozen = world.clock.now()
+    world.clock.now = () => frozen
+    const answers = []
+    for (let i = 0; i < 21; i += 1)
+      answers.push((await world.exchange('x', {}, { address: `2001:db8::${i + 1}` })).status)
+    expect(answers.at(-1)).toBe(429)
+  })
+
+  it('what is over the limit writes no audit event', async () => {
+    const frozen = world.clock.now()
+    world.clock.now = () => frozen
+    for (let i = 0; i < 60; i += 1) await world.exchange('x', {}, { address: '198.51.100.9' })
+    expect((await world.site.events('WORKLOAD_TOKEN')).length).toBe(20)
+  })
+
+  it('counts exchanges by realm and outcome, and takes no label from a JWT', async () => {
+    await world.exchange(await world.jwt())
+    await world.exchange(await world.jwt({ iss: 'https://evil.example', sub: 'evil' }))
+    const { body } = await world.site.server.anonymous.send('GET', '/monitoring/metrics')
+    expect(body).toContain('svc_workload_tokens_total{realm="acme",outcome="success"} 1')
+    expect(body).toContain('svc_workload_tokens_total{realm="acme",outcome="refused"} 1')
+    expect(body).not.toContain('evil')
+  })
+
+  it('every cause of a refusal costs one verification of a signature', async () => {
+    const issuer = await world.site.server.areas.tokens.issuers.fresh('acme')
+    if (!issuer) throw new Error('no realm')
+    let verifications = 0
+    const judge = createJudge({
+      clock: world.clock,
+      find: createFindCredential(),
+      keysOf: () => async () => {
+        verifications += 1
+        throw new Error('no key')
+      },
+      decoy: async () => {
+        verifications += 1
+      },
+      agents: world.site.server.areas.tokens.agents,
+    })
+    const forged = await makeKey()
+    const causes = {
+      garbage: 'garbage',
+      nothing: '',
+      'too long': 'a'.repeat(20_000),
+      'unknown issuer': await world.jwt({ iss: 'https://other.example' }),
+      'unknown subject': await world.jwt({ sub: 'other' }),
+      'unknown audience': await world.jwt({ aud: 'other' }),
+      'two audiences': await world.jwt({ aud: [audience, 'other'] }),
+      'alg none': `${Buffer.from('{"alg":"none"}').toString('base64url')}.e30.e30`,
+      'a jku': await world.jwt({}, { jku: 'https://evil.example' }),
+      'wrong signature': await world.platform.sign(world.claims(), {}, forged),
+      'unknown kid': await world.jwt({}, { kid: 'unknown' }),
+      expired: await world.jwt({ exp: 1 }),
+      'no exp': await world.jwt({ exp: undefined }),
+      'too long a life': await world.jwt({ exp: 99_999_999_999 }),
+    }
+    for (const [name, jwt] of Object.entries(causes)) {
+      verifications = 0
+      const { fault } = await judge(issuer, readWorkloadToken(jwt))
+      expect(fault, name).toBeTypeOf('string')
+      expect(verifications, name).toBe(1)
+    }
+  })
+})

@@ -1,0 +1,146 @@
+/** Tokens of a workload end with the credential that they were issued for, at the next use, on every node. */
+
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { anyBackend } from '../support/backends.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { openWorkloadSite, type WorkloadSite } from './fixture.ts'
+
+describe.each(anyBackend)('tokens of a workload credential on $name', (backend) => {
+  let world: WorkloadSite
+  /** SQLite has one server. */
+  const hasTwoNodes = backend.name === 'postgres'
+  let node: TestServer | undefined
+
+  beforeEach(async () => {
+    world = await openWorkloadSite(backend)
+    const { site } = world
+    await site.admin('POST', '/roles', { name: 'deployers' })
+    const { body } = await site.admin('GET', '/roles/deployers')
+    await site.admin('PUT', `/admin-roles/${body.roleId}`, { permissions: ['realm-admin'] })
+    const client = (await site.admin('GET', '/clients/deployer')).body
+    await site.admin('PUT', '/clients/deployer', {
+      ...client,
+      audiences: [`${site.server.baseUrl}/admin`, 'deployer'],
+    })
+    await site.admin('POST', '/clients/deployer/service-account/roles', { name: 'deployers' })
+    if (hasTwoNodes)
+      node = await startServer(backend, {
+        url: site.server.url,
+        env: { IAMCTL_BASE_URL: site.server.baseUrl },
+      })
+  })
+  afterEach(async () => {
+    await node?.close()
+    await world.close()
+  })
+
+  const nodes = (): [string, TestServer][] => [
+    ['first', world.site.server],
+    ...(node ? [['second', node] as [string, TestServer]] : []),
+  ]
+
+  const tokenOf = async (): Promise<string> => {
+    const { status, text, body } = await world.exchange(await world.jwt())
+    expect(status, text).toBe(200)
+    return body.access_token
+  }
+
+  /** Whether each door takes the token: introspection and the admin API, on both nodes. */
+  const doors = async (token: string): Promise<Readonly<Record<string, boolean>>> => {
+    const found: Record<string, boolean> = {}
+    for (const [name, { app }] of nodes()) {
+      const introspected = await app.inject({
+        method: 'POST',
+        url: '/realms/acme/introspect',
+        headers: { 'content-type': 'application/x-www-form-urlencoded' },
+        payload: new URLSearchParams({
+          token,
+          client_id: 'deployer',
+          client_secret: world.client.secret,
+        }).toString(),
+      })
+      found[`introspection at the ${name} node`] = introspected.json().active
+      const read = await app.inject({
+        method: 'GET',
+        url: '/admin/realms/acme/clients',
+        headers: { authorization: `Bearer ${token}` },
+      })
+      found[`admin API at the ${name} node`] = read.statusCode === 200
+    }
+    return found
+  }
+
+  const all = (is: boolean) =>
+    Object.fromEntries(
+      nodes().flatMap(([name]) => [
+        [`introspection at the ${name} node`, is],
+        [`admin API at the ${name} node`, is],
+      ]),
+    )
+
+  const endings: Readonly<Record<string, () => Promise<unknown>>> = {
+    'is deleted': () => world.site.admin('DELETE', '/workload-identity/shop'),
+    'is disabled': () => change({ enabled: false }),
+    'trusts another subject': () => change({ subject: 'repo:other/shop' }),
+    'asks for a further claim': () => change({ claims: { repository_id: '74' } }),
+    'grants fewer scopes': () => change({ scopes: '' }),
+    'is deleted and made again': async () => {
+      await world.site.admin('DELETE', '/workload-identity/shop')
+      await world.credentialWith({ name: 'shop' })
+    },
+  }
+
+  const change = async (changes: object): Promise<void> => {
+    const { body } = await world.site.admin('GET', '/workload-identity/shop')
+    await world.site.admin('PUT', '/workload-identity/shop', { ...body, ...changes })
+  }
+
+  it.each(Object.keys(endings))('end when it %s', async (name) => {
+    const token = await tokenOf()
+    expect(await doors(token)).toEqual(all(true))
+    await endings[name]?.()
+    expect(await doors(token)).toEqual(all(false))
+  })
+
+  it('stay ended when it is enabled again; a new exchange works', async () => {
+    const token = await tokenOf()
+    await change({ enabled: false })
+    await change({ enabled: true })
+    expect(await doors(token)).toEqual(all(false))
+    expect(await doors(await tokenOf())).toEqual(all(true))
+  })
+
+  it('end when the client is disabled', async () => {
+    const token = await tokenOf()
+    const client = (await world.site.admin('GET', '/clients/deployer')).body
+    await world.site.admin('PUT', '/clients/deployer', { ...client, enabled: false })
+    const app = world.site.server.app
+    const read = await app.inject({
+      method: 'GET',
+      url: '/admin/realms/acme/clients',
+      headers: { authorization: `Bearer ${token}` },
+    })
+    expect(read.statusCode).toBe(401)
+  })
+
+  it('a change of another credential ends nothing', async () => {
+    const token = await tokenOf()
+    await world.credentialWith({ name: 'other', subject: 'other' })
+    await world.site.admin('DELETE', '/workload-identity/other')
+    expect(await doors(token)).toEqual(all(true))
+  })
+
+  it('a token that was exchanged for one ends with the credential too (RFC 8693)', async () => {
+    const { body } = await world.site.post('/token', {
+      grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+      subject_token: await tokenOf(),
+      subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      client_id: 'deployer',
+      client_secret: world.client.secret,
+    })
+    expect(body.access_token, JSON.stringify(body)).toBeTypeOf('string')
+    expect(await doors(body.access_token)).toEqual(all(true))
+    await world.site.admin('DELETE', '/workload-identity/shop')
+    expect(await doors(body.access_token)).toEqual(all(false))
+  })
+})
