@@ -133,19 +133,24 @@ describe('members', () => {
     expect((await scim.send('PATCH', path, remove, current)).status).toBe(200)
   })
 
-  it('that are nobody are refused, and nothing of the request is done', async () => {
+  it('that are nobody are left out, and the others join (RFC 7644 asks for no more)', async () => {
     const user = await scim.user('known')
     const { id } = await scim.group('Strangers')
-    const stranger = '00000000-0000-4000-8000-000000000000'
+    const strangers = ['00000000-0000-4000-8000-000000000000', 'nobody']
     const answer = await scim.patch(`/Groups/${id}`, {
       op: 'add',
       path: 'members',
-      value: [{ value: user.id }, { value: stranger }],
+      value: [{ value: user.id }, ...strangers.map((value) => ({ value }))],
     })
-    expect(answer.body).toMatchObject({ status: '400', scimType: 'invalidValue' })
-    expect(valuesOf(await read(id))).toEqual([])
-    const gone = { op: 'remove', path: `members[value eq "${stranger}"]` }
-    expect((await scim.patch(`/Groups/${id}`, gone)).status).toBe(200)
+    expect([answer.status, valuesOf(answer.body)]).toEqual([200, [user.id]])
+    for (const stranger of strangers) {
+      const gone = { op: 'remove', path: `members[value eq "${stranger}"]` }
+      expect(valuesOf((await scim.patch(`/Groups/${id}`, gone)).body)).toEqual([user.id])
+    }
+    for (const value of [7, [{ value: '\u0000' }], [{ value: 7 }]]) {
+      const bad = { op: 'add', path: 'members', value }
+      expect((await scim.patch(`/Groups/${id}`, bad)).status).toBe(400)
+    }
   })
 
   it('cannot be changed in part, only as a whole (immutable, RFC 7643 §8.7.1)', async () => {
