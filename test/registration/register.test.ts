@@ -81,6 +81,7 @@ describe.each(backends)('client registration on $name', (backend) => {
     expect(body).not.toHaveProperty('client_secret')
     expect(await documentOf(body.client_id)).toMatchObject({
       publicClient: true,
+      selfRegistered: true,
       consentRequired: true,
       fullScopeAllowed: false,
       webOrigins: ['https://app.example'],

@@ -9,6 +9,7 @@ import {
   mapOf,
   name,
   oneOf,
+  readOnly,
   ref,
   secret,
   setOf,
@@ -58,6 +59,12 @@ const spec = fields({
   name: text('Display name.', { maxLength: 255 }),
   description: text('What the client is for.'),
   enabled: flag(true, 'Whether it may be used at all.'),
+  selfRegistered: readOnly(
+    Type.Boolean({
+      description:
+        'Whether nobody configured it: it registered itself, or has a metadata document.',
+    }),
+  ),
   logoUri: text('Logo on the consent page: https at a host of redirectUris, or a data: URL.', {
     format: 'logo-url',
     maxLength: 32_768,

@@ -46,4 +46,6 @@ const renamed = ({ key, before, body }: Draft): readonly FieldError[] =>
 export const client: Behaviour = {
   check: (draft) => [...widened(draft), ...renamed(draft)],
   prepare: async (drafts) => ({ prepared: drafts.map(prepared) }),
+  present: async (documents) =>
+    documents.map(({ origin }) => ({ selfRegistered: origin === 'runtime' })),
 }
