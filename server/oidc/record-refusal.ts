@@ -8,11 +8,13 @@ import type { MapError } from '#server/http/errors.ts'
 import { type OAuthError, toOAuthError } from './errors.ts'
 import { type GrantPlace, grantEvent } from './token/issue.ts'
 
-/** That nothing is decided yet, and that the proof is to be made with a nonce, is part of the protocol. */
+/** That nothing is decided yet, or more is to be sent along, is part of the protocol. */
 const noRefusals: ReadonlySet<string> = new Set([
   'authorization_pending',
   'slow_down',
   'use_dpop_nonce',
+  'need_info',
+  'request_submitted',
 ])
 
 /** What the client is to be told; a failure of the server is not the client's, and is in the log. */

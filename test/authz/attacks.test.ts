@@ -1,7 +1,9 @@
 /** Attacks on RPT requests: tickets, tokens and RPTs of others, and services that use a token they were given. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { clientOf } from '#server/tokens/client.ts'
 import { basic, type TestClient } from '../oidc/fixture.ts'
+import { issueGrant, issuerOf } from '../oidc/users.ts'
 import { anyBackend } from '../support/backends.ts'
 import { type AuthzSite, openAuthzSite, umaGrant } from './site.ts'
 
@@ -120,6 +122,24 @@ describe.each(anyBackend)('an attacker ($name)', (backend) => {
       claim_token_format: 'http://openid.net/specs/openid-connect-core-1_0.html#IDToken',
     }
     expect(await error(site.app, { ...asked, ...idToken })).toEqual([400, 'invalid_grant'])
+  })
+
+  it('cannot use a token that is bound to a key without the proof of that key (RFC 9449)', async () => {
+    const issuer = await issuerOf(site)
+    const document = await issuer.view.byId('client', site.spa.id)
+    if (!document) throw new Error('no client')
+    const { grant } = await issueGrant(site, site.spa, site.alice)
+    const { token } = await site.server.areas.tokens.mint.accessToken({
+      issuer,
+      client: clientOf(document),
+      user: site.alice,
+      scope: ['openid'],
+      authentication: { grantId: grant.id },
+      jkt: 'a-thumbprint',
+    })
+    expect(await error(token, asked)).toEqual([400, 'invalid_grant'])
+    const path = '/authz/protection/resource_set'
+    expect((await site.json('GET', path, token)).status).toBe(401)
   })
 
   it('cannot use the grant with a client that it is not allowed to', async () => {

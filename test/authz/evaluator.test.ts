@@ -186,7 +186,7 @@ describe('reasons', () => {
       permissions: [permissionOf('q', { resources: ['book'], policies: ['p'] })],
     })({ ...nobody, ...facts })
     const [answer] = evaluate({ resource: book }).scopes
-    expect(answer?.permissions[0]?.policies).toEqual([
+    expect(answer?.permissions()[0]?.policies).toEqual([
       { name: 'p', type: policy.type, logic: 'POSITIVE', status, why },
     ])
   })

@@ -208,7 +208,11 @@ const shown = ({ resource, status: told, scopes }: ResourceAnswer) => ({
   allowedScopes: scopes.flatMap((one) =>
     one.status === 'PERMIT' && one.scope !== null ? [one.scope] : [],
   ),
-  scopes: scopes.map(({ scope, ...rest }) => ({ name: scope, ...rest })),
+  scopes: scopes.map(({ scope, permissions, ...rest }) => ({
+    name: scope,
+    ...rest,
+    permissions: permissions(),
+  })),
 })
 
 /** Of a managed user that the changeset changes. */

@@ -11,7 +11,7 @@ import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { type Facts, isNamed } from './facts.ts'
 import { compilePermissions, type Permission, type PermissionAnswer } from './permissions.ts'
 import { compilePolicies } from './policies.ts'
-import { decideBy, type Status, statusOf } from './strategy.ts'
+import { type Counted, counted, decideCounts, type Status, statusOf } from './strategy.ts'
 
 export interface Resource {
   readonly id: string
@@ -29,7 +29,8 @@ export interface ScopeAnswer {
   readonly scope: string | null
   readonly status: Status
   readonly why: string
-  readonly permissions: readonly PermissionAnswer[]
+  /** Made when asked for: a token needs the status alone. */
+  readonly permissions: () => readonly PermissionAnswer[]
 }
 
 export interface ResourceAnswer {
@@ -78,27 +79,38 @@ export const compileRules = ({ settings, policies, permissions }: Rules): Evalua
       return answer
     }
 
+    /** The same for every resource: a realm may have thousands of both. */
+    const general = new Map<string | null, Counted<PermissionAnswer>>()
+    const generalOf = (scope: string | null): Counted<PermissionAnswer> => {
+      const answers = general.get(scope) ?? counted(index.general(scope).map(answerOf))
+      general.set(scope, answers)
+      return answers
+    }
+
     const decide = (
       resource: Resource | undefined,
       scope: string | null,
     ): Omit<ScopeAnswer, 'scope'> => {
       if (mode === 'DISABLED')
-        return { status: 'PERMIT', why: 'enforcement is disabled', permissions: [] }
+        return { status: 'PERMIT', why: 'enforcement is disabled', permissions: () => [] }
       const place = { name: resource?.doc.name, type: resource?.doc.type }
-      const answers = index.about(place, scope).map(answerOf)
+      const own = counted(index.own(place, scope).map(answerOf))
+      const ofAll = generalOf(scope)
+      const permissions = () => [...own.answers, ...ofAll.answers]
       const owner = byOwner(resource, scope, facts)
-      if (owner !== undefined) return { status: 'PERMIT', why: owner, permissions: answers }
-      if (answers.length === 0)
+      if (owner !== undefined) return { status: 'PERMIT', why: owner, permissions }
+      const count = own.answers.length + ofAll.answers.length
+      const permits = own.permits + ofAll.permits
+      if (count === 0)
         return {
           status: statusOf(mode === 'PERMISSIVE'),
           why: `no permission is about it, and enforcement is ${mode}`,
-          permissions: [],
+          permissions,
         }
-      const permits = answers.filter(({ status }) => status === 'PERMIT').length
       return {
-        status: decideBy(decisionStrategy, answers),
-        why: `${permits} of ${answers.length} permissions permit, ${decisionStrategy}`,
-        permissions: answers,
+        status: decideCounts(decisionStrategy, permits, count - permits),
+        why: `${permits} of ${count} permissions permit, ${decisionStrategy}`,
+        permissions,
       }
     }
 

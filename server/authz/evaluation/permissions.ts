@@ -32,9 +32,13 @@ export interface Place {
 }
 
 export interface Permissions {
-  /** Those that are about the scope of the resource: by its name, by its type, then those of all resources. */
-  about(place: Place, scope: string | null): readonly Permission[]
+  /** Those that are about the scope of this resource by its name or type. */
+  own(place: Place, scope: string | null): readonly Permission[]
+  /** Those that are about the scope of every resource. */
+  general(scope: string | null): readonly Permission[]
 }
+
+const none: readonly Permission[] = []
 
 const compile = (doc: AuthzPermissionDoc): Permission => {
   const { name, type, decisionStrategy, policies } = doc
@@ -69,11 +73,12 @@ export const compilePermissions = (docs: readonly AuthzPermissionDoc[]): Permiss
       for (const scope of doc.scopes) add(ofScope, scope, permission)
   }
   return {
-    about: ({ name, type }, scope) => {
-      const named = name === undefined ? [] : (byResource.get(name) ?? [])
-      const typed = type === undefined ? [] : (byType.get(type) ?? [])
-      const own = new Set([...named, ...typed].filter((one) => one.coversScope(scope)))
-      return [...own, ...(scope === null ? [] : (ofScope.get(scope) ?? []))]
+    own: ({ name, type }, scope) => {
+      const named = name === undefined ? none : (byResource.get(name) ?? none)
+      const typed = type === undefined ? none : (byType.get(type) ?? none)
+      const all = typed.length === 0 ? named : [...new Set([...named, ...typed])]
+      return all.filter((one) => one.coversScope(scope))
     },
+    general: (scope) => (scope === null ? none : (ofScope.get(scope) ?? none)),
   }
 }

@@ -16,10 +16,28 @@ const strategies: Readonly<
   CONSENSUS: (permits, denials) => permits > denials,
 }
 
+export interface Counted<Answer> {
+  readonly answers: readonly Answer[]
+  readonly permits: number
+}
+
+export const counted = <Answer extends { readonly status: Status }>(
+  answers: readonly Answer[],
+): Counted<Answer> => ({
+  answers,
+  permits: answers.filter(({ status }) => status === 'PERMIT').length,
+})
+
+export const decideCounts = (
+  strategy: DecisionStrategy,
+  permits: number,
+  denials: number,
+): Status => statusOf(strategies[strategy](permits, denials))
+
 export const decideBy = (
   strategy: DecisionStrategy,
   answers: readonly { readonly status: Status }[],
 ): Status => {
-  const permits = answers.filter(({ status }) => status === 'PERMIT').length
-  return statusOf(strategies[strategy](permits, answers.length - permits))
+  const { permits } = counted(answers)
+  return decideCounts(strategy, permits, answers.length - permits)
 }

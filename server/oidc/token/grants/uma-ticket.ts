@@ -10,6 +10,7 @@ import type { AuthzArea } from '#server/authz/open.ts'
 import type { ResourceServer } from '#server/authz/resource-servers.ts'
 import type { Ticket } from '#server/authz/tickets.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import { createPace } from '#server/platform/pace.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { accountScope, offlineScope, openidScope } from '#server/tokens/access/scopes.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
@@ -128,7 +129,14 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
     questions: ReturnType<typeof askedFor>['questions'],
   ): Promise<readonly ResourceAnswer[]> => {
     const decide = server.evaluator(await authz.factsOf({ view, server }, { user, client }))
-    return questions.map(decide)
+    const answers: ResourceAnswer[] = []
+    const pace = createPace()
+    for (const question of questions) {
+      answers.push(decide(question))
+      // A resource server may have tens of thousands: others get their turn in between.
+      if (pace.over()) await pace.rest()
+    }
+    return answers
   }
 
   const issuanceFor = (
