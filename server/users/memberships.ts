@@ -257,6 +257,7 @@ export const followReferences = (
         where from_id in (${sql.join(ids)}) and path = '/organizations'
         on conflict do nothing`,
     ),
+    ...noteUserChanges({ db }, ids),
   ])
 
 const raw = (db: Kysely<Tables>, query: ReturnType<typeof sql>): Statement =>

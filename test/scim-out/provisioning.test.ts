@@ -165,6 +165,61 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect(JSON.stringify(body)).not.toContain('a token')
   })
 
+  it('is told of in the audit and in the metrics', async () => {
+    await world.addUser('told')
+    await world.settled()
+    const { body } = await world.send('GET', '/events?type=ADMIN_ACTION')
+    expect(body.items[0]).toMatchObject({
+      actor: 'system',
+      outcome: 'SUCCESS',
+      resourceType: 'scim-targets',
+      resourceId: target,
+      detail: 'provisioned: 1 created',
+    })
+    const figures = await world.server.areas.metrics.figures()
+    const sent = figures.find(({ name }) => name === 'svc_scim_provisioned_total')
+    expect(sent?.values).toEqual(
+      expect.arrayContaining([
+        {
+          labels: { realm: world.realm, target: 'chat', outcome: 'created' },
+          value: expect.any(Number),
+        },
+      ]),
+    )
+  })
+
+  it('is not contacted by a plan', async () => {
+    const { body } = await world.send('GET', '')
+    const doc = { name: 'planned', baseUrl: world.peer.url }
+    const answer = await world.send('POST', '/changesets', {
+      baseRevision: body.revision,
+      allowUnrelated: true,
+      source: 'estate',
+      dryRun: true,
+      operations: [{ op: 'put', kind: 'scim-target', key: 'planned', doc }],
+    })
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    await world.settled()
+    expect(world.peer.asked).toEqual([])
+  })
+
+  it('is sent nothing more from the moment it is disabled, in the middle of a run', async () => {
+    for (let i = 0; i < 250; i += 1) await world.addUser(`many-${i}`)
+    let made = 0
+    let disabled: Promise<unknown> | undefined
+    world.peer.fail(({ method }) => {
+      if (method === 'POST') made += 1
+      if (made === 20) disabled ??= world.change(target, { enabled: false })
+      return undefined
+    })
+    await world.change(target, { syncGroups: false })
+    await disabled
+    world.peer.fail(() => undefined)
+    expect(made).toBeLessThan(250)
+    await world.change(target, { enabled: true, syncGroups: true })
+    expect(world.active().filter((name) => name.startsWith('many-'))).toHaveLength(250)
+  })
+
   it('gets nothing while it is disabled, and everything once it is enabled', async () => {
     await world.change(target, { enabled: false })
     world.peer.asked.length = 0

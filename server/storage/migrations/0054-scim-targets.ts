@@ -39,7 +39,9 @@ export const scimTargets: Migration = {
       failures bigint not null,
       error ${json},
       primary key (target_id, kind, local_id))`,
-    `create index scim_resources_due on scim_resources (target_id, kind, due_at) where changed > done`,
+    // In the order in which they are sent: what the target already has goes first.
+    `create index scim_resources_due on scim_resources
+      (target_id, kind, (case when remote_id is null then 1 else 0 end), due_at) where changed > done`,
     `create index scim_resources_remote on scim_resources (target_id, remote_id)`,
     `create table scim_members (
       target_id ${text} not null references documents (id) on delete cascade,

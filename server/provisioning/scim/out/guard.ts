@@ -53,9 +53,10 @@ export const allowanceOf = async (
   { removals_allowed }: ScimTargetRow,
 ): Promise<Allowance> => {
   const { target } = parts
-  const { users } = await resources.figures(target.id)
-  const limit = removalLimit(users.known, removals_allowed)
   const waiting = await waitingRemovals(parts, resources, target)
+  // Counting all that a target has is for the few runs that need the share.
+  const known = waiting.length > always ? (await resources.figures(target.id)).users.known : 0
+  const limit = removalLimit(known, removals_allowed)
   return { limit, held: waiting.length > limit ? waiting : [] }
 }
 

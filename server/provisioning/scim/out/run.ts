@@ -48,6 +48,11 @@ const second = 1000
 const minute = 60 * second
 const longestRetryAfter = 24 * 60 * minute
 
+/** The document of the target was changed during a run, which may have disabled it. */
+class TargetChanged extends Error {
+  override readonly name = 'TargetChanged'
+}
+
 /** A quarter of an hour again and again: about two months. */
 export const waits: readonly number[] = [
   5 * second,
@@ -107,6 +112,12 @@ export const scimRuns = (parts: RunParts): JobHandler => {
       detail,
     }) as const
 
+  /** Between the parts of a run: a target that is disabled is sent nothing more. */
+  const insistOn = async ({ realm, id, version }: ScimTargetInUse): Promise<void> => {
+    const document = await (await copy.fresh(realm))?.byId(ScimTarget.kind, id)
+    if (document?.version !== version) throw new TargetChanged()
+  }
+
   const sendAllUsers = async (
     target: ScimTargetInUse,
     view: RealmView,
@@ -131,6 +142,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
     for (;;) {
       const rows = await resources.due(target.id, 'user', now(), partSize)
       if (rows.length === 0) break
+      await insistOn(target)
       kept += await sendPart(rows, removals)
     }
     const isNews = kept > 0 && standing.held === 0
@@ -160,6 +172,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
     for (;;) {
       const rows = await resources.due(target.id, 'group', now(), partSize)
       if (rows.length === 0) return
+      await insistOn(target)
       await sendPart(rows)
     }
   }
@@ -199,6 +212,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
       if (target.sendsGroups) await sendAllGroups(target, view, client, tally, signal)
       return await finish(target)
     } catch (error) {
+      if (error instanceof TargetChanged) return { kind: 'again', afterMs: 0 }
       if (!(error instanceof ScimRefusal)) throw error
       await storage.commit([standings.change(target.id, { error: error.message, error_at: now() })])
       const asked = Math.min(error.retryAfterMs ?? 0, longestRetryAfter)

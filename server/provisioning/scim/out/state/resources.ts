@@ -74,17 +74,14 @@ export const createResources = ({ db }: Db) => {
       ),
 
     /** To be sent now; what the target already has goes first, so that no leaver waits for an initial sync. */
-    due: async (
-      target: string,
-      kind: Kind,
-      now: number,
-      max: number,
-    ): Promise<ScimResourceRow[]> => {
-      const rows = of(target, kind).where(changed).where('due_at', '<=', now).limit(max)
-      const known = await rows.where('remote_id', 'is not', null).orderBy('due_at').execute()
-      if (known.length > 0) return known
-      return rows.where('remote_id', 'is', null).orderBy('due_at').execute()
-    },
+    due: (target: string, kind: Kind, now: number, max: number): Promise<ScimResourceRow[]> =>
+      of(target, kind)
+        .where(changed)
+        .where('due_at', '<=', now)
+        .orderBy(sql`case when remote_id is null then 1 else 0 end`)
+        .orderBy('due_at')
+        .limit(max)
+        .execute(),
 
     /** When the next that failed is due again. */
     nextDue: async (target: string, kinds: readonly Kind[]): Promise<number | undefined> => {

@@ -1,0 +1,66 @@
+/** Several nodes share a SCIM target: every change reaches it, and nobody is created twice. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { RunningJobs } from '#server/jobs/queue.ts'
+import { startBackground } from '#server/run/background.ts'
+import { backends } from '../support/backends.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { openScimPeer, type ScimPeer } from './scim-peer.ts'
+
+const users = 60
+
+// SQLite has one process.
+describe.each(backends.filter(({ name }) => name === 'postgres'))(
+  'two nodes and a SCIM target on $name',
+  (backend) => {
+    let peer: ScimPeer
+    const nodes: TestServer[] = []
+    const running: RunningJobs[] = []
+
+    beforeAll(async () => {
+      peer = await openScimPeer({ unique: false })
+      const env = { IAMCTL_OUTGOING_ALLOW: 'localhost' }
+      nodes.push(await startServer(backend, { env }))
+      nodes.push(await startServer(backend, { env, url: nodes[0]?.url ?? '' }))
+      for (const node of nodes) running.push(await startBackground(node.areas))
+    })
+    afterAll(async () => {
+      for (const one of running) await one.stop()
+      for (const node of nodes.toReversed()) await node.close()
+      await peer.close()
+    })
+
+    it('send what changes on either of them, once', async () => {
+      const [first, second] = nodes
+      if (!first || !second) throw new Error('a node is missing')
+      const base = await first.createRealm('shared')
+      const target = { name: 'chat', baseUrl: peer.url, token: peer.token }
+      expect((await first.admin.send('POST', `${base}/scim-targets`, target)).status).toBe(201)
+      const add = async (node: TestServer, n: number): Promise<void> => {
+        const fields = { username: `user-${n}` }
+        const made = await node.admin.send('POST', `${base}/users`, fields)
+        expect(made.status).toBe(201)
+        const other = node === first ? second : first
+        const out = { ...fields, enabled: false }
+        if (n % 10 === 0)
+          expect((await other.admin.send('PUT', `${base}/users/user-${n}`, out)).status).toBe(200)
+      }
+      await Promise.all(
+        [first, second].map(async (node, i) => {
+          for (let n = i; n < users; n += 2) await add(node, n)
+        }),
+      )
+      const active = () =>
+        [...peer.users.values()]
+          .filter((one) => one['active'])
+          .map(({ userName }) => userName)
+          .toSorted()
+      const wanted = Array.from({ length: users }, (_, n) => n)
+        .filter((n) => n % 10 !== 0)
+        .map((n) => `user-${n}`)
+        .toSorted()
+      await expect.poll(active, { timeout: 60_000 }).toEqual(wanted)
+      const names = [...peer.users.values()].map(({ userName }) => userName)
+      expect(new Set(names).size).toBe(names.length)
+    })
+  },
+)
