@@ -181,6 +181,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
         pages,
         trip,
         consents,
+        delegations,
         agents,
         codes,
         interaction: createInteraction({ storage, clock, mint, consents, agents }),

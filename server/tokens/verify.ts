@@ -168,15 +168,35 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
     return end
   }
 
-  /** End of the first agent to end among the client and those who acted before; undefined if one is not ACTIVE. */
-  const agentEnd = async (
+  /**
+   * The clients that a token passed through: the one it was issued to, those of its actors, and the one whose account or grant
+   * another service has exchanged. Undefined if one of them is disabled or gone.
+   */
+  const clientsBehind = async (
     { view }: Issuer,
-    { clientId }: TokenClient,
-    { act }: Claims,
-  ): Promise<number | undefined> => {
+    { claims, client, account, grant: row }: VerifiedToken,
+  ): Promise<ReadonlySet<string> | undefined> => {
+    const first = account?.id ?? row?.client_id ?? client.id
+    const documents = [
+      ...(first === client.id ? [] : [await view.byId(Client.kind, first)]),
+      ...(await Promise.all(
+        actingClients(claims['act'])
+          .filter((one) => one !== client.clientId)
+          .map((one) => view.get(Client.kind, one)),
+      )),
+    ]
+    const found = documents.map((document) => document && clientOf(document))
+    const enabled = found.flatMap((one) => (one?.doc.enabled ? one.clientId : []))
+    return enabled.length < found.length ? undefined : new Set([client.clientId, ...enabled])
+  }
+
+  /** End of the first agent to end among the clients behind a token; undefined if one of them may not be used. */
+  const agentEnd = async (issuer: Issuer, verified: VerifiedToken): Promise<number | undefined> => {
+    const clients = await clientsBehind(issuer, verified)
+    if (!clients) return undefined
     let end = Number.POSITIVE_INFINITY
-    for (const one of new Set([clientId, ...actingClients(act)])) {
-      const until = await agents.endOf(view, one)
+    for (const one of clients) {
+      const until = await agents.endOf(issuer.view, one)
       if (until === undefined) return undefined
       end = Math.min(end, until)
     }
@@ -211,19 +231,16 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
     // By the id: `iat` counts whole seconds, and would end what was issued after it in the same second.
     const isSince = clientNotBefore === null || timeOfId(jti) >= clientNotBefore
     if (revoked || !isSince) return undefined
+    const live = account ? undefined : liveGrant(issuer, standing)
+    if (!account && !live) return undefined
+    const verified: VerifiedToken = live
+      ? { claims, client, grant: live.grant, user: live.user }
+      : { claims, client, ...(account ? { account } : {}) }
     const actorUntil = await actorEnd(issuer, actorGrantIds)
-    const agentUntil = await agentEnd(issuer, client, claims)
+    const agentUntil = await agentEnd(issuer, verified)
     if (actorUntil === undefined || agentUntil === undefined) return undefined
-    const until = Math.min(expiresAt, actorUntil, agentUntil)
-    if (account) return { token, verified: { claims, client, account }, until }
-    const live = liveGrant(issuer, standing)
-    if (!live) return undefined
-    const { grant, user } = live
-    return {
-      token,
-      verified: { claims, client, grant, user },
-      until: Math.min(until, live.until),
-    }
+    const until = Math.min(expiresAt, actorUntil, agentUntil, live?.until ?? expiresAt)
+    return { token, verified, until }
   }
 
   /** An issuer with a mark is the realm as of one moment: what was found out stays true until the next one, or its end. */

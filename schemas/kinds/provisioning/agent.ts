@@ -35,6 +35,8 @@ const spec = fields({
   expiresAt: Type.Optional(
     Type.Integer({
       minimum: 0,
+      // Year 9999: what comes later is no date in mails and on pages.
+      maximum: 253_402_300_799_999,
       description: 'Epoch milliseconds: SUSPENDED from then on.',
     }),
   ),

@@ -14,6 +14,7 @@ import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { Consents } from '../consent/consents.ts'
 import { scopeWords } from '../consent/scope-words.ts'
 import { shownAgent, shownApplication } from '../consent/shown-application.ts'
+import type { Delegations } from '../delegation/delegations.ts'
 import { accessDenied, OAuthError, oauthError } from '../errors.ts'
 import type { OidcPages } from '../page-definitions.ts'
 import type { Codes } from '../token/codes.ts'
@@ -29,6 +30,7 @@ export interface FlowParts {
   readonly pages: OidcPages
   readonly trip: AuthorizeTrip
   readonly consents: Consents
+  readonly delegations: Pick<Delegations, 'allow'>
   readonly agents: Pick<Agents, 'of'>
   readonly codes: Codes
   readonly pushedRequests: PushedRequests
@@ -45,7 +47,7 @@ const nothing = { statements: [], events: [] } as const
 const usedBefore = oauthError('invalid_request_uri')('the request_uri was used')
 
 export const createFlow = (parts: FlowParts) => {
-  const { recorder, sessions, pages, trip, consents, agents, codes } = parts
+  const { recorder, sessions, pages, trip, consents, delegations, agents, codes } = parts
   const { pushedRequests, interaction, answer } = parts
 
   const consentEvent = (
@@ -81,9 +83,18 @@ export const createFlow = (parts: FlowParts) => {
     found: FoundSession,
   ): Promise<{ statements: readonly Statement[]; events: readonly AuditEvent[] }> => {
     const { client, request } = journey
+    const { name: realm, view } = visit.issuer
     const asked = await askedScopes(visit.issuer, client, request)
+    const agent = await agents.of(view, client.clientId)
+    const [userId, clientId] = [found.user.id, client.id]
     return {
-      statements: await consents.grant(visit.issuer.name, found.user.id, client.id, asked),
+      statements: [
+        ...(await consents.grant(realm, userId, clientId, asked)),
+        // From now on the user sees the agent, and what the user revokes stays revoked.
+        ...(agent
+          ? [delegations.allow({ realm, userId, agentId: agent.id, clientId, scope: asked })]
+          : []),
+      ],
       events: [consentEvent(visit, journey, found, 'SUCCESS', asked.join(' '))],
     }
   }

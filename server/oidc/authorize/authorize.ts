@@ -38,6 +38,7 @@ const tell = (error: unknown): Pick<ErrorPage, 'status' | 'error' | 'detail'> | 
 
 const createHandlers = (parts: AuthorizeParts, rules: AuthorizeRules) => {
   const { issuers, recorder, sessions, pages, trip, consents, agents, codes, interaction } = parts
+  const { delegations } = parts
   const { checkRequest, pushedRequests } = rules
   const answer = createAnswer(parts.responseModes)
   const flow = createFlow({
@@ -46,6 +47,7 @@ const createHandlers = (parts: AuthorizeParts, rules: AuthorizeRules) => {
     pages,
     trip,
     consents,
+    delegations,
     agents,
     codes,
     pushedRequests,

@@ -1,5 +1,5 @@
 /**
- * For whom agents act: a row per user and agent, from the first delegation on. A row that its user has revoked stays, so that
+ * For whom agents act: a row per user and agent, from the first consent or delegation on. A row that its user has revoked stays, so that
  * the agent does not begin again by itself; a new consent of the user opens it again.
  */
 
@@ -24,11 +24,34 @@ export interface Delegations {
   find(userId: string, agentId: string): Promise<AgentDelegationRow | undefined>
   /** Those that the user has not revoked, the last used first. */
   list(realm: string, userId: string): Promise<AgentDelegationRow[]>
+  /** By the consent of the user, also where the user had revoked it. */
+  allow(delegation: Delegation): Statement
   /** Fails `delegationGuard` when the user has revoked it since. */
   use(delegation: Delegation): Statement
   /** Fails `delegationGuard` when there is none. */
   revoke(userId: string, agentId: string): Statement
 }
+
+const newRow = (
+  { realm, userId, agentId, clientId, scope }: Delegation,
+  now: number,
+): AgentDelegationRow => ({
+  realm,
+  user_id: userId,
+  agent_id: agentId,
+  client_id: clientId,
+  scopes: JSON.stringify(scope),
+  created_at: now,
+  last_used_at: now,
+  revoked_at: null,
+})
+
+/** What a later token changes in the row. */
+const changesOf = ({ client_id, scopes, last_used_at }: AgentDelegationRow) => ({
+  client_id,
+  scopes,
+  last_used_at,
+})
 
 export const createDelegations = ({
   storage: { db },
@@ -55,24 +78,30 @@ export const createDelegations = ({
       .orderBy('last_used_at', 'desc')
       .execute(),
 
-  use: ({ realm, userId, agentId, clientId, scope }) => {
-    const now = clock.now()
-    const used = { client_id: clientId, scopes: JSON.stringify(scope), last_used_at: now }
-    return guarded(
+  allow: (delegation) => {
+    const row = newRow(delegation, clock.now())
+    return statement(
       db
         .insertInto('agent_delegations')
-        .values({
-          realm,
-          user_id: userId,
-          agent_id: agentId,
-          created_at: now,
-          revoked_at: null,
-          ...used,
-        })
+        .values(row)
         .onConflict((conflict) =>
           conflict
             .columns(['user_id', 'agent_id'])
-            .doUpdateSet(used)
+            .doUpdateSet({ ...changesOf(row), revoked_at: null }),
+        ),
+    )
+  },
+
+  use: (delegation) => {
+    const row = newRow(delegation, clock.now())
+    return guarded(
+      db
+        .insertInto('agent_delegations')
+        .values(row)
+        .onConflict((conflict) =>
+          conflict
+            .columns(['user_id', 'agent_id'])
+            .doUpdateSet(changesOf(row))
             .where('agent_delegations.revoked_at', 'is', null),
         ),
       delegationGuard,

@@ -3,9 +3,11 @@
  * by id beside it, so that an agent stays the user's when the user gets another name.
  */
 
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { AgentDoc } from '#schemas/kinds/provisioning/agent.ts'
 import { User } from '#schemas/kinds/users/user.ts'
 import { invalid, type Problem } from '#schemas/problems.ts'
+import type { Statement } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import {
@@ -14,6 +16,7 @@ import {
   insertAgentStates,
 } from '#server/tokens/agents/agent-states.ts'
 import { reviewDueAt, standingOf } from '#server/tokens/agents/agents.ts'
+import { putNotBefore } from '#server/tokens/grants/not-before.ts'
 import { foldName } from '#server/users/names.ts'
 import { usersIn } from '#server/users/user-rows.ts'
 import { type Draft, draftValue } from '../write/drafts.ts'
@@ -78,6 +81,30 @@ const ownerIn = (
     : named
 }
 
+/** The clients, by id, that became or ceased to be the client of an agent. */
+const reboundClients = (drafts: readonly Draft[], tools: PrepareTools): ReadonlySet<string> => {
+  const clients = tools.drafts.all().filter(({ kind }) => kind.kind === Client.kind)
+  const idOf = (clientId: unknown, nameOf: (client: Draft) => string | undefined) =>
+    clientId === undefined ? undefined : clients.find((one) => nameOf(one) === clientId)?.id
+  const ids = drafts.flatMap(({ before, body }) => {
+    const was = idOf(before?.body['clientId'], (one) => one.before?.key)
+    const is = idOf(body?.['clientId'], (one) => one.key)
+    return was === is ? [] : [was, is]
+  })
+  return new Set(ids.filter((id) => id !== undefined))
+}
+
+/** What a client got without the bounds of an agent, or within them, does not count for what it is from now on. */
+const endTokens = (drafts: readonly Draft[], tools: PrepareTools): Statement[] =>
+  [...reboundClients(drafts, tools)].map((id) =>
+    putNotBefore(tools, {
+      realm: tools.realm,
+      subject_kind: 'client',
+      subject_id: id,
+      at: tools.now,
+    }),
+  )
+
 export const agent: Behaviour = {
   prepare: async (drafts, tools) => {
     const owners = await ownersOf(drafts, tools)
@@ -103,6 +130,7 @@ export const agent: Behaviour = {
         return typeof owner === 'object' && owner !== null ? { refused: owner } : {}
       }),
       statements: [
+        ...endTokens(drafts, tools),
         ...insertAgentStates(
           tools,
           kept
