@@ -55,6 +55,27 @@ describe('addresses in client metadata', () => {
     },
   )
 
+  it('the answer does not tell a name of the internal network from one that does not exist', async () => {
+    const site = await openRegistration(backend, {
+      lookup: async (host) =>
+        host === 'wiki.corp.example' ? [{ address: '10.0.0.1', family: 4 }] : [],
+    })
+    try {
+      const token = await site.initialToken()
+      for (const name of ['jwks_uri', 'sector_identifier_uri', 'backchannel_logout_uri']) {
+        const [inner, none] = await Promise.all(
+          ['wiki.corp.example', 'none.corp.example'].map((host) =>
+            site.register({ ...web, [name]: `https://${host}/x` }, token),
+          ),
+        )
+        expect([name, inner?.status]).toEqual([name, none?.status])
+        expect(inner?.body.error_description).toBe(none?.body.error_description)
+      }
+    } finally {
+      await site.close()
+    }
+  })
+
   describe('that may be called', () => {
     let site: RegistrationSite
     let host: Receiver

@@ -10,7 +10,7 @@ import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import { invalidMetadata } from './errors.ts'
 import type { Metadata } from './metadata.ts'
 
-export type Outside = Pick<Outgoing, 'request' | 'resolve' | 'checkUrl'>
+export type Outside = Pick<Outgoing, 'request' | 'checkUrl'>
 
 /** A picture becomes part of the document, which has 32,768 characters for it. */
 const longestLogo = 24_000
@@ -23,17 +23,19 @@ const called = [
   'backchannel_client_notification_endpoint',
 ] as const
 
-/** Refuses an address that no request would ever be sent to; one that is out of reach today may be there tomorrow. */
-const checkCalled = async (outgoing: Outside, metadata: Metadata): Promise<void> => {
+/**
+ * Refuses an address that is none of the public internet by what it says. Names are not resolved here: the answer would tell
+ * which names an internal name server knows. Every later request to the address is checked again.
+ */
+const checkCalled = (outgoing: Outside, metadata: Metadata): void => {
   for (const name of called) {
     const address = metadata[name]
     if (address === undefined) continue
     try {
-      await outgoing.resolve(outgoing.checkUrl(address).hostname)
+      outgoing.checkUrl(address)
     } catch (error) {
-      if (!(error instanceof OutgoingError)) throw error
-      if (error.code !== 'outgoing.network' && error.code !== 'outgoing.timeout')
-        throw invalidMetadata(`${name}: ${error.message}`)
+      if (error instanceof OutgoingError) throw invalidMetadata(`${name}: ${error.message}`)
+      throw error
     }
   }
 }
@@ -52,7 +54,8 @@ const checkSector = async (
       maxBytes: longestList,
     })
     .catch((error: unknown) => {
-      if (error instanceof OutgoingError) throw refuse(error.message)
+      // The same for each reason: the server is no means to find out what answers where.
+      if (error instanceof OutgoingError) throw refuse('the list cannot be read at this address')
       throw error
     })
   if (answer.status !== 200) throw refuse(`answered with status ${answer.status}; 200 is needed`)
@@ -112,7 +115,7 @@ export const checkOutside = async (
   metadata: Metadata,
 ): Promise<{ readonly logoUri?: string }> => {
   checkKeys(metadata)
-  await checkCalled(outgoing, metadata)
+  checkCalled(outgoing, metadata)
   await checkSector(outgoing, metadata)
   const logoUri = await logoFor(outgoing, metadata)
   return logoUri === undefined ? {} : { logoUri }

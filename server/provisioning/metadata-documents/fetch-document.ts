@@ -81,7 +81,8 @@ export const createFetchDocument =
         timeoutMs,
       })
       .catch((error: unknown) => {
-        if (error instanceof OutgoingError) throw new DocumentRefused(error.message)
+        // The same for each reason: anybody can ask, and must not learn what answers where.
+        if (error instanceof OutgoingError) throw new DocumentRefused('it cannot be read')
         throw error
       })
     if (status !== 200) throw new DocumentRefused(`answered with status ${status}; 200 is needed`)
