@@ -260,6 +260,16 @@ const refuseMoved = ({ kind, before, body, secrets, sealed }: Draft): void => {
   if (moved.length > 0) throw invalid(moved.map(movedSecretError))
 }
 
+/** PostgreSQL takes 2,704 bytes in an entry of an index, which has the realm and the kind too. */
+const longestKey = 2000
+
+/** Names are bounded one by one; a key is as long as the names of all groups above together. */
+const refuseLongKey = ({ kind, before, key }: Draft): void => {
+  if (key === before?.key || Buffer.byteLength(key) <= longestKey) return
+  const message = `the ${kind.kind} is nested too deep: its key has more than ${longestKey} bytes`
+  throw invalid([{ field: '/parentId', code: 'maxLength', message }])
+}
+
 /** Leaves the new secrets that differ from those stored, and says whether anything does. */
 const settleChange = (
   draft: Draft,
@@ -330,6 +340,7 @@ export const decide = async (
   const figureOf = figuresFor(drafts.all())
   await each(changed, (draft) => {
     draft.figure = figureOf(draft)
+    refuseLongKey(draft)
     checkPlace(drafts, draft)
   })
   await each([...changed, ...concerned(drafts, changed)], (draft) => {

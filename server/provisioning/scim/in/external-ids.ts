@@ -4,9 +4,20 @@ import { ConstraintError, type Statement, type Storage } from '#server/storage/c
 import { readInSlices } from '#server/storage/documents/reads.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { ScimCall } from './caller.ts'
-import { ScimError } from './errors.ts'
+import { invalidValue, ScimError } from './errors.ts'
+import type { Resource } from './schema/attribute.ts'
 
 type Db = Pick<Storage, 'db'>
+
+/** The databases keep it in an index, whose entries are bounded. */
+const longest = 500
+
+export const externalIdIn = ({ externalId }: Resource): string | null => {
+  if (typeof externalId !== 'string') return null
+  if (externalId.length > longest)
+    throw invalidValue(`externalId has more than ${longest} characters`)
+  return externalId
+}
 
 export const externalIdsOfUsers = async (
   { db }: Db,

@@ -78,7 +78,7 @@ export const readSearch = (given: unknown): Asked => {
   const body = refuseUnlessObject(given)
   refuseWithoutSchema(body, searchSchema)
   const text = (value: unknown): string | undefined => {
-    if (Array.isArray(value)) return value.join(',')
+    if (Array.isArray(value)) return value.filter((one) => typeof one === 'string').join(',')
     return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
   }
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, text(value)]))

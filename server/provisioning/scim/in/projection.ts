@@ -12,10 +12,13 @@ export interface Projection {
 }
 
 const always: ReadonlySet<string> = new Set(['id', 'schemas'])
+/** More than all attributes that there are, with their parts: each is compared with each attribute of each resource. */
+const mostNames = 200
 
 const pathsIn = (type: ResourceType, text: string | undefined): AttributePath[] | undefined => {
   const names = text?.split(',').flatMap((one) => one.trim() || [])
   if (!names || names.length === 0) return undefined
+  if (names.length > mostNames) throw invalidValue(`more than ${mostNames} attributes are named`)
   return names.map((one) => {
     const urn = type.extensions.find(({ id }) => id.toLowerCase() === one.toLowerCase())
     const path = urn ? { schema: undefined, name: urn.id, sub: undefined } : attributePath(one)

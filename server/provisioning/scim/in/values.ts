@@ -19,7 +19,9 @@ import {
 
 /** Texts are kept as attributes of users, which are no longer. */
 const longestText = 4000
-const mostValues = 20_000
+const mostMembers = 20_000
+/** Bounds the work of a PATCH: every operation of a PATCH may look at every value that is there. */
+const mostValues = 200
 
 /** Entra ID sends flags as "True" and "False" unless it is told otherwise. */
 const flagOf = (attribute: Attribute, value: Value): boolean => {
@@ -68,15 +70,24 @@ const onlyOnePrimary = (attribute: Attribute, list: readonly Value[]): void => {
     throw invalidValue(`${attribute.name} has more than one primary value (RFC 7643 §2.4)`)
 }
 
-/** The same value twice is one (RFC 7643 §2.4). */
-export const distinct = (list: readonly Value[]): Value[] => [
-  ...new Map(list.map((one) => [JSON.stringify(one), one])).values(),
-]
+/** Equal for equal values, whatever the order of their parts. */
+const keyOf = (value: Value): string =>
+  JSON.stringify(isComplex(value) ? Object.entries(value).sort() : value)
+
+/** The same value twice is one (RFC 7643 §2.4): the first one. */
+export const distinct = (list: readonly Value[]): Value[] => {
+  const seen = new Set<string>()
+  return list.filter((one) => seen.size < seen.add(keyOf(one)).size)
+}
+
+export const refuseTooMany = ({ name }: Attribute, list: readonly Value[]): void => {
+  const most = name === 'members' ? mostMembers : mostValues
+  if (list.length > most) throw invalidValue(`${name} has more than ${most} values`)
+}
 
 const listOf = (attribute: Attribute, value: Value): readonly Value[] | undefined => {
   const given = Array.isArray(value) ? value : [value]
-  if (given.length > mostValues)
-    throw invalidValue(`${attribute.name} has more than ${mostValues} values`)
+  refuseTooMany(attribute, given)
   const read = given.flatMap((one) => singleOf(attribute, one) ?? [])
   onlyOnePrimary(attribute, read)
   const list = distinct(read)

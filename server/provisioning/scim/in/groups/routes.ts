@@ -7,7 +7,7 @@ import { GuardFailedError } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import type { Admit, ScimCall } from '../caller.ts'
 import { notFound, ScimError } from '../errors.ts'
-import { externalIdsOfGroups } from '../external-ids.ts'
+import { externalIdIn, externalIdsOfGroups } from '../external-ids.ts'
 import { type Asked, listResponse, readPage, readQuery, readSearch } from '../paging.ts'
 import { applyChanges } from '../patch/apply.ts'
 import { type Change, readPatch } from '../patch/operations.ts'
@@ -43,7 +43,7 @@ const idOf = ({ params }: FastifyRequest): string => (params as { id?: string })
 
 const statedIn = (resource: Resource): StatedGroup => ({
   displayName: String(resource['displayName'] ?? ''),
-  externalId: (resource['externalId'] as string | undefined) ?? null,
+  externalId: externalIdIn(resource),
   members: exactly(idsIn(resource['members'])),
 })
 
@@ -89,7 +89,8 @@ export const groupRoutes = (parts: GroupWriteParts & { readonly admit: Admit }, 
     return {
       group,
       externalId: names.get(group.id),
-      seen: asksForVersion(request) ? { version: version?.version ?? 0 } : undefined,
+      version: version?.version ?? 0,
+      isConditional: asksForVersion(request),
     }
   }
 

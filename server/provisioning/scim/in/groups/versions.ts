@@ -17,7 +17,10 @@ export const groupVersions = async (
   return new Map(rows.map((row) => [row.group_id, row]))
 }
 
-/** The members change. Fails the guard `members` where they changed since `seen`, if that is given. */
+/** Its failure goes to the caller, who reads the group again (server/realm/write/write.ts). */
+const membersGuard = 'final:members'
+
+/** The members change. Fails its guard where they changed since `seen`, if that is given. */
 export const countChange = (
   { db }: Db,
   groupId: string,
@@ -36,6 +39,6 @@ export const countChange = (
       .set((eb) => ({ version: eb('version', '+', 1), updated_at: now }))
       .where('group_id', '=', groupId)
       .$if(seen !== undefined, (query) => query.where('version', '=', seen?.version ?? 0)),
-    'members',
+    membersGuard,
   ),
 ]

@@ -42,8 +42,10 @@ export interface StatedGroup {
 export interface KnownGroup {
   readonly group: StoredDocument
   readonly externalId: string | undefined
-  /** Of the members, where the sender asks for it. */
-  readonly seen: { readonly version: number } | undefined
+  /** Of the members. */
+  readonly version: number
+  /** Whether the sender asks for this version (If-Match). */
+  readonly isConditional: boolean
 }
 
 export interface GroupWrites {
@@ -251,7 +253,9 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
       return id
     },
 
-    replace: async (call, { group, externalId, seen }, stated) => {
+    replace: async (call, { group, externalId, version, isConditional }, stated) => {
+      // All members at once are what they were stated to be, never a mixture of two requests.
+      const seen = isConditional || stated.members.exact ? { version } : undefined
       const isRenamed = displayNameOf(group) !== stated.displayName
       if (isRenamed) await refuseTaken(call, stated.displayName, group)
       const isNamed = (externalId ?? null) === stated.externalId
@@ -274,7 +278,7 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
                 key,
                 doc: (before) => withDisplayName(before, stated.displayName),
                 secrets: {},
-                expect: { exists: true, ...(seen ? { etag: etagOf(group) } : {}) },
+                expect: { exists: true, ...(isConditional ? { etag: etagOf(group) } : {}) },
               },
             ]
           : [],

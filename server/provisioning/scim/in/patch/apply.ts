@@ -1,6 +1,5 @@
 /** Applies the changes of a PATCH to a resource, all or none (RFC 7644 §3.5.2). The resource that is given stays as it is. */
 
-import { isDeepStrictEqual } from 'node:util'
 import { invalidPath, invalidValue, mutability, noTarget } from '../errors.ts'
 import type { Filter } from '../filter/filter.ts'
 import { matches } from '../filter/match.ts'
@@ -13,7 +12,7 @@ import {
   type ResourceType,
   type Value,
 } from '../schema/attribute.ts'
-import { distinct, readValue, refuseWithoutRequired } from '../values.ts'
+import { distinct, readValue, refuseTooMany, refuseWithoutRequired } from '../values.ts'
 import type { Change } from './operations.ts'
 import type { Target } from './target.ts'
 
@@ -64,8 +63,10 @@ const changeList = (draft: Draft, { op, value }: Change, target: Target): void =
       set(draft, attribute.name, given)
       return
     }
-    const added = given.filter((one) => !before.some((other) => isDeepStrictEqual(one, other)))
-    set(draft, attribute.name, onePrimary([...before, ...added], added))
+    const had = distinct(before)
+    const after = distinct([...had, ...given])
+    refuseTooMany(attribute, after)
+    set(draft, attribute.name, onePrimary(after, after.slice(had.length)))
     return
   }
   const parts: Value = sub
@@ -77,7 +78,9 @@ const changeList = (draft: Draft, { op, value }: Change, target: Target): void =
     const made = filter && (sub || op === 'add') ? madeBy(filter, attribute) : undefined
     if (!made) throw noTarget(`no value of ${attribute.name} fits the path`)
     const fresh = merged(made, parts)
-    set(draft, attribute.name, onePrimary([...before, fresh], [fresh]))
+    const after = [...before, fresh]
+    refuseTooMany(attribute, after)
+    set(draft, attribute.name, onePrimary(after, [fresh]))
     return
   }
   const after = before.map((one, index) => (chosen[index] ? merged(one, parts) : one))

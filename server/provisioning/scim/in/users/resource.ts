@@ -5,6 +5,7 @@ import { isUuid } from '#server/platform/ids.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { ScimCall } from '../caller.ts'
 import { invalidValue } from '../errors.ts'
+import { externalIdIn } from '../external-ids.ts'
 import type { Complex, Resource } from '../schema/attribute.ts'
 import { enterpriseSchema, userType } from '../schema/user-schema.ts'
 import { emailIn, emailsOf, readAttributes, writeAttributes } from './attributes.ts'
@@ -115,7 +116,7 @@ export const statedUser = (resource: Resource, before: UserRow | undefined): Sta
       enabled: active ?? (before ? before.enabled === 1 : true),
       attributes: writeAttributes(attributes, resource),
     },
-    externalId: text(resource['externalId']),
+    externalId: externalIdIn(resource),
     password: text(resource['password']) ?? undefined,
   }
 }

@@ -155,8 +155,8 @@ const conditionsFor = (call: ScimCall, eb: Builder) => {
   const compared = (compare: Compare): Expression<SqlBool> => {
     const { path, op, value } = compare
     if (isExternalId(path)) {
-      if (op === 'ne' || (value === null && op === 'eq'))
-        return eb.not(compared({ ...compare, op: value === null ? 'ne' : 'eq' }))
+      const isNegated = value === null ? op === 'eq' : op === 'ne'
+      if (isNegated) return eb.not(compared({ ...compare, op: op === 'eq' ? 'ne' : 'eq' }))
       const external = sql.ref('scim_users.external_id')
       return eb('users.id', 'in', named().where(textComparison(compare, external, exact)))
     }

@@ -1,0 +1,129 @@
+/** Requests that would cost more than they may, and requests at the same moment. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { groupSchema, type Sender, startWorld, userSchema, type World } from './sender.ts'
+
+let world: World
+let scim: Sender
+
+beforeAll(async () => {
+  world = await startWorld()
+  scim = await world.sender()
+})
+afterAll(() => world.close())
+
+const searchSchema = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest'
+const searches = ['/Users/.search', '/Groups/.search', '/.search']
+
+/** A text that no database can make shorter. */
+const noise = (length: number, seed: number): string =>
+  Array.from({ length }, (_, i) => ((i + 1) * (seed + 7) * 2_654_435_761).toString(36).at(-2)).join(
+    '',
+  )
+
+describe('a list of values', () => {
+  const numbers = (count: number, from = 0) =>
+    Array.from({ length: count }, (_, i) => ({ value: `+${from + i}` }))
+
+  it('of a user has at most 200 values, by POST and by PATCH', async () => {
+    const body = { schemas: [userSchema], userName: 'phones' }
+    const many = await scim.send('POST', '/Users', { ...body, phoneNumbers: numbers(201) })
+    expect([many.status, many.body.scimType]).toEqual([400, 'invalidValue'])
+    const { id } = await scim.user('phones', { phoneNumbers: numbers(200) })
+    const add = (value: unknown) =>
+      scim.patch(`/Users/${id}`, { op: 'add', path: 'phoneNumbers', value })
+    expect((await add(numbers(1, 200))).body.scimType).toBe('invalidValue')
+    const part = { op: 'add', path: 'phoneNumbers[type eq "fax"].value', value: '+1' }
+    expect((await scim.patch(`/Users/${id}`, part)).body.scimType).toBe('invalidValue')
+    expect((await add(numbers(200))).status).toBe(200)
+  })
+
+  it('has each value once, whatever the order of its parts', async () => {
+    const { id } = await scim.user('twice', { phoneNumbers: [{ value: '+1', type: 'work' }] })
+    const value = [{ type: 'work', value: '+1' }]
+    const answer = await scim.patch(`/Users/${id}`, { op: 'add', path: 'phoneNumbers', value })
+    expect(answer.body.phoneNumbers).toEqual([{ value: '+1', type: 'work' }])
+  })
+})
+
+describe('names', () => {
+  it('of senders have at most 500 characters', async () => {
+    const users = { schemas: [userSchema], userName: 'named' }
+    const groups = { schemas: [groupSchema], displayName: 'Named' }
+    for (const [path, body] of [['/Users', users] as const, ['/Groups', groups] as const]) {
+      const long = await scim.send('POST', path, { ...body, externalId: noise(4000, 1) })
+      expect([long.status, long.body.scimType]).toEqual([400, 'invalidValue'])
+      const longest = await scim.send('POST', path, { ...body, externalId: noise(500, 1) })
+      expect(longest.status).toBe(201)
+    }
+  })
+
+  it('of nested groups have an end', async () => {
+    let inner: string | undefined
+    let refused: { status: number; scimType: string } | undefined
+    for (let depth = 0; depth < 15 && !refused; depth += 1) {
+      const { status, body } = await scim.send('POST', '/Groups', {
+        schemas: [groupSchema],
+        displayName: `${depth}-${noise(200, depth)}`,
+        ...(inner === undefined ? {} : { members: [{ value: inner }] }),
+      })
+      if (status !== 201) refused = { status, scimType: body.scimType }
+      inner = body.id
+    }
+    expect(refused).toEqual({ status: 400, scimType: 'invalidValue' })
+  })
+})
+
+describe('a search', () => {
+  it('by POST takes texts, and leaves other values alone', async () => {
+    for (const path of searches)
+      for (const attributes of [[{ toString: 1 }], [['userName']], [null, 'userName']]) {
+        const { status } = await scim.send('POST', path, { schemas: [searchSchema], attributes })
+        expect([path, status]).toEqual([path, 200])
+      }
+  })
+
+  it('names at most 200 attributes', async () => {
+    for (const path of searches)
+      for (const name of ['attributes', 'excludedAttributes']) {
+        const body = { schemas: [searchSchema], [name]: Array(201).fill('userName') }
+        const answer = await scim.send('POST', path, body)
+        expect([answer.status, answer.body.scimType]).toEqual([400, 'invalidValue'])
+      }
+  })
+
+  it('finds users without an external id, and those with one', async () => {
+    await scim.user('with-id', { externalId: 'e-1' })
+    await scim.user('without-id')
+    const found = async (filter: string): Promise<string[]> => {
+      const { body } = await scim.send('GET', `/Users?filter=${encodeURIComponent(filter)}`)
+      return body.Resources.map(({ userName }: { userName: string }) => userName)
+    }
+    expect(await found('userName sw "with" and externalId eq null')).toEqual(['without-id'])
+    expect(await found('userName sw "with" and externalId ne null')).toEqual(['with-id'])
+    expect(await found('userName sw "with" and externalId ne "e-1"')).toEqual(['without-id'])
+  })
+})
+
+describe('requests at the same moment', () => {
+  it('that state all members leave the members of one of them, never a mixture', async () => {
+    const users = await Promise.all([1, 2, 3, 4].map((i) => scim.user(`put-${i}`)))
+    const ids = users.map(({ id }) => id as string)
+    const lists = [ids.slice(0, 2), ids.slice(2)]
+    for (let round = 0; round < 5; round += 1) {
+      const { id } = await scim.group(`Put ${round}`)
+      const answers = await Promise.all(
+        lists.map((list) =>
+          scim.send('PUT', `/Groups/${id}`, {
+            schemas: [groupSchema],
+            displayName: `Put ${round}`,
+            members: list.map((value) => ({ value })),
+          }),
+        ),
+      )
+      expect(answers.map(({ status }) => status)).toEqual([200, 200])
+      const { members } = (await scim.send('GET', `/Groups/${id}`)).body
+      expect(lists).toContainEqual(members.map(({ value }: { value: string }) => value))
+    }
+  })
+})
