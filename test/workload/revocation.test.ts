@@ -1,6 +1,9 @@
 /** Tokens of a workload end with the credential that they were issued for, at the next use, on every node. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { clientOf } from '#server/tokens/client.ts'
+import { claimsOf, type TestClient } from '../oidc/fixture.ts'
+import { addUser, issueGrant, openSession } from '../oidc/users.ts'
 import { anyBackend } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { openWorkloadSite, type WorkloadSite } from './fixture.ts'
@@ -142,5 +145,90 @@ describe.each(anyBackend)('tokens of a workload credential on $name', (backend) 
     expect(await doors(body.access_token)).toEqual(all(true))
     await world.site.admin('DELETE', '/workload-identity/shop')
     expect(await doors(body.access_token)).toEqual(all(false))
+  })
+})
+
+describe.each(anyBackend)('a workload that is an agent on $name', (backend) => {
+  let world: WorkloadSite
+  let agentId = ''
+  /** An agent that is not active cannot ask itself. */
+  let observer: TestClient
+
+  beforeEach(async () => {
+    world = await openWorkloadSite(backend)
+    observer = await world.site.client({ clientId: 'observer' })
+    const client = (await world.site.admin('GET', '/clients/deployer')).body
+    await world.site.admin('PUT', '/clients/deployer', {
+      ...client,
+      audiences: ['observer', world.site.issuer],
+    })
+    const { body } = await world.site.admin('POST', '/agents', {
+      name: 'deployer',
+      clientId: 'deployer',
+      allowedScopes: ['email'],
+      allowedDelegation: true,
+    })
+    agentId = body.id
+  })
+  afterEach(() => world.close())
+
+  const move = (name: string) => world.site.admin('POST', `/agents/${agentId}/${name}`)
+
+  const isActive = async (token: string): Promise<boolean> => {
+    const { body } = await world.site.post('/introspect', {
+      token,
+      client_id: 'observer',
+      client_secret: observer.secret,
+    })
+    return body.active
+  }
+
+  it('gets a token while the agent is ACTIVE, marked nhi and with the scopes of the agent', async () => {
+    expect((await world.exchange(await world.jwt())).status).toBe(401)
+    await move('activate')
+    const { status, body } = await world.exchange(await world.jwt())
+    expect([status, body.scope]).toEqual([200, 'email'])
+    expect(claimsOf(body.access_token)).toMatchObject({ nhi: true, scope: 'email' })
+    expect(await isActive(body.access_token)).toBe(true)
+    await move('suspend')
+    expect(await isActive(body.access_token)).toBe(false)
+    expect((await world.exchange(await world.jwt())).status).toBe(401)
+  })
+
+  it('a delegation that it asked for by its token ends with the credential', async () => {
+    await move('activate')
+    const { site } = world
+    const alice = await addUser(site, { username: 'alice', email: 'alice@acme.example' })
+    const { session } = await openSession(site, alice)
+    const app = await site.client({ clientId: 'app', scopes: ['email'], audiences: ['deployer'] })
+    const { grant } = await issueGrant(site, app, alice, {
+      sid: session.sid,
+      scope: ['openid', 'email'],
+    })
+    const { tokens } = site.server.areas
+    const issuer = await tokens.issuers.fresh('acme')
+    const document = await issuer?.view.get('client', 'app')
+    if (!issuer || !document) throw new Error('no realm')
+    const { token: subjectToken } = await tokens.mint.accessToken({
+      issuer,
+      client: clientOf(document),
+      user: alice,
+      scope: ['openid', 'email'],
+      authentication: { grantId: grant.id, sid: session.sid },
+    })
+    const own = (await world.exchange(await world.jwt())).body.access_token
+    const { status, body } = await site.post(
+      '/agent/delegation/token',
+      {
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token: subjectToken,
+        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      },
+      { authorization: `Bearer ${own}` },
+    )
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(await isActive(body.access_token)).toBe(true)
+    await site.admin('DELETE', '/workload-identity/shop')
+    expect(await isActive(body.access_token)).toBe(false)
   })
 })

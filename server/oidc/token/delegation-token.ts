@@ -6,6 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
+import { readTokenId } from '#server/tokens/token-ids.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
@@ -30,6 +31,8 @@ export interface DelegationEndpointParts extends TokenRequestParts {
 interface Caller {
   readonly client: TokenClient
   readonly provenKey?: string
+  /** A token of a workload ends with its credential. */
+  readonly endings?: readonly string[]
 }
 
 const path = '/agent/delegation/token'
@@ -61,7 +64,8 @@ export const delegationToken = (parts: DelegationEndpointParts): Endpoint => {
     if (named !== undefined && named !== client.clientId)
       throw invalidRequest('client_id is not the client of the access token')
     const key = boundKey(claims)
-    return { client, ...(typeof key === 'string' ? { provenKey: key } : {}) }
+    const endings = readTokenId(String(claims['jti'])).actorGrantIds
+    return { client, endings, ...(typeof key === 'string' ? { provenKey: key } : {}) }
   }
 
   const handle = async (
@@ -71,13 +75,13 @@ export const delegationToken = (parts: DelegationEndpointParts): Endpoint => {
     const form = formOf(request)
     const issuer = await freshIssuer(issuers, request)
     const isToken = /^(bearer|dpop)\b/i.test(request.headers.authorization ?? '')
-    const { client, provenKey }: Caller = isToken
+    const { client, provenKey, endings }: Caller = isToken
       ? await byToken(issuer, request, form)
       : await authenticateClient(issuer, request, form)
     if (form.require('grant_type') !== wireName(grant.name))
       throw unsupportedGrantType(`grant_type must be ${wireName(grant.name)}`)
     const place = { issuer, client, sourceIp: request.ip }
-    return answer({ grant, place, form, request, reply, provenKey })
+    return answer({ grant, place, form, request, reply, provenKey, endings })
   }
 
   return {

@@ -71,12 +71,12 @@ export const createIssue = ({ mint, recorder, metrics, agents }: IssueParts) => 
   }
 
   const sign = async (
-    { issuer, client, jkt }: GrantContext,
+    { issuer, client, jkt, endings }: GrantContext,
     scope: readonly string[],
     issuance: Issuance,
   ): Promise<SignedTokens> => {
     const { user, account, resources, authentication, claims, lifespan, idToken } = issuance
-    const { actorGrantIds } = issuance
+    const actorGrantIds = [...(issuance.actorGrantIds ?? []), ...endings]
     const access = await mint.accessToken({
       issuer,
       client,

@@ -30,6 +30,8 @@ export interface TokenRequest {
   readonly check?: (client: TokenClient) => void
   /** The key that the client proved while it authenticated; a proof is good once. */
   readonly provenKey?: string | undefined
+  /** What the token ends with that the client authenticated by: what is issued for it ends with that too. */
+  readonly endings?: readonly string[] | undefined
 }
 
 export const answerSchema = {
@@ -64,7 +66,7 @@ export const createAnswerTokens = (parts: TokenRequestParts) => {
   }
 
   const contextOf = async (asked: TokenRequest): Promise<GrantContext> => {
-    const { grant, place, form, request, reply, provenKey } = asked
+    const { grant, place, form, request, reply, provenKey, endings = [] } = asked
     const { issuer, client } = place
     const jkt = provenKey ?? (await dpop.provenKey(issuer, request, client))
     if (jkt !== undefined) reply.headers(dpop.nonceHeader(issuer))
@@ -72,6 +74,7 @@ export const createAnswerTokens = (parts: TokenRequestParts) => {
       ...place,
       form,
       jkt,
+      endings,
       scope: grant.readsScope ? [] : await scopeOf(issuer, client, form.get('scope')),
       resources: allowedResources(client, form.all('resource')),
       userAgent: request.headers['user-agent'],

@@ -9,6 +9,7 @@ import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { RateLimiter } from '#server/http/rate-limit.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
+import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import { workloadState } from '#server/tokens/workload-state.ts'
@@ -21,6 +22,7 @@ import { readWorkloadToken, type WorkloadClaims } from './workload-token.ts'
 export interface ExchangeParts {
   readonly judge: Judge
   readonly mint: Pick<Mint, 'accessToken'>
+  readonly agents: Pick<Agents, 'within' | 'touch'>
   readonly recorder: Pick<Recorder, 'append'>
   readonly metrics: Pick<Metrics, 'tokenIssued' | 'workloadToken'>
   /** Of JWTs that were verified, per issuer: a forged one takes nothing from the others. */
@@ -63,7 +65,7 @@ export type Exchange = (
 
 /** Returns nothing where it refuses: the caller learns no reason. */
 export const createExchange = (parts: ExchangeParts): Exchange => {
-  const { judge, mint, recorder, metrics, perIssuer } = parts
+  const { judge, mint, agents, recorder, metrics, perIssuer } = parts
 
   const eventOf = (
     { name: realm }: Issuer,
@@ -109,7 +111,8 @@ export const createExchange = (parts: ExchangeParts): Exchange => {
       workload: workloadState(credential.document),
       lifespan: credential.doc.accessTokenLifespan,
     })
-    await recorder.append([], [eventOf(issuer, request, claims, accepted, client)])
+    const touches = await agents.touch(issuer.view, client)
+    await recorder.append(touches, [eventOf(issuer, request, claims, accepted, client)])
     metrics.workloadToken(issuer.name, 'success')
     metrics.tokenIssued(issuer.name)
     return {
@@ -136,6 +139,7 @@ export const createExchange = (parts: ExchangeParts): Exchange => {
         credential,
         fault: 'the request asks for a scope that the credential does not grant',
       })
-    return issue(issuer, request, claims, judged, scope)
+    const allowed = await agents.within(issuer.view, judged.client, scope)
+    return issue(issuer, request, claims, judged, allowed)
   }
 }

@@ -41,6 +41,7 @@ export const openWorkload = (needs: WorkloadNeeds) => {
   const exchange = createExchange({
     judge,
     mint,
+    agents,
     recorder,
     metrics,
     perIssuer: createMemoryLimiter(clock, issuerLimit),

@@ -15,6 +15,7 @@ import { addPerson, hiddenFields, newPerson } from '../../oidc/relying-party.ts'
 import { addUser, openSession, visit } from '../../oidc/users.ts'
 import { runJobs } from '../../support/jobs.ts'
 import type { Answer } from '../../support/server.ts'
+import { exchangeForm, newAddress } from '../../workload/fixture.ts'
 
 export interface Door {
   /** Writes the address; what it answers is the caller's to judge. */
@@ -50,6 +51,37 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
         .where('state', '=', 'waiting')
         .execute()
     ).length
+
+  let trusted = { iss: '', sub: '' }
+  const trust = async (jwksUri: string) => {
+    trusted = { iss: `https://issuer.example/${newId()}`, sub: newId() }
+    await client({ grantTypes: ['client_credentials'] })
+    return send('POST', '/admin/realms/acme/workload-identity', {
+      name: `ci-${newId()}`,
+      issuer: trusted.iss,
+      jwksUri,
+      subject: trusted.sub,
+      audience: site.issuer,
+      clientId,
+    })
+  }
+  const exchange = async (): Promise<boolean> => {
+    const jwt = await new SignJWT(trusted)
+      .setProtectedHeader({ alg: 'ES256' })
+      .setAudience(site.issuer)
+      .setIssuedAt()
+      .setExpirationTime('1m')
+      .sign(privateKey)
+    const { statusCode } = await server.app.inject({
+      method: 'POST',
+      url: '/realms/acme/workload-identity/token',
+      // Refusals are limited by address.
+      remoteAddress: newAddress(),
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      payload: new URLSearchParams(exchangeForm(jwt)).toString(),
+    })
+    return statusCode === 200
+  }
 
   return {
     webhook: {
@@ -175,6 +207,10 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
         })
         return status === 200
       },
+    },
+    'jwksUri of a workload': {
+      write: trust,
+      call: exchange,
     },
     'metadata of a service provider': {
       // Nothing is stored before the address was called.

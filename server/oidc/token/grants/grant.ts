@@ -26,6 +26,8 @@ export interface GrantContext {
   readonly resources: readonly string[]
   /** The key that its tokens will be bound to (RFC 9449). */
   readonly jkt: string | undefined
+  /** What its own token ends with, where it authenticated by one (token-ids.ts). */
+  readonly endings: readonly string[]
   readonly sourceIp: string
   readonly userAgent: string | undefined
   readonly request: FastifyRequest
