@@ -22,6 +22,7 @@ import { measureIssuer } from './measurements/protocols/issuer.ts'
 import { measurePages } from './measurements/protocols/pages.ts'
 import { measureSaml } from './measurements/protocols/saml.ts'
 import { measureSamlSso } from './measurements/protocols/saml-sso.ts'
+import { measureScimIn } from './measurements/protocols/scim-in.ts'
 import { measureScimOut } from './measurements/protocols/scim-out.ts'
 import { measureSignIns } from './measurements/protocols/sign-ins.ts'
 import { measureWebhooks } from './measurements/protocols/webhooks.ts'
@@ -58,6 +59,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   authz: measureAuthz,
   delegation: measureDelegation,
   webhooks: measureWebhooks,
+  scim: measureScimIn,
   'scim-out': measureScimOut,
   workload: measureWorkload,
   directory: measureDirectory,

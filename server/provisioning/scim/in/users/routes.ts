@@ -121,8 +121,9 @@ export const userRoutes = (parts: UserWriteParts & { readonly admit: Admit }, pa
     app.post(path, { config: { events: ['ADMIN_CREATE'] } }, async (request, reply) => {
       const call = await admit(request)
       const projection = readProjection(userType, readQuery(request.query))
-      const row = await writes.create(call, readResource(userType, request.body))
-      return sendResource(request, reply, 201, await one(call, row, projection), projection)
+      const { row, externalId } = await writes.create(call, readResource(userType, request.body))
+      const resource = userResource(call, row, { externalId, groups: [] })
+      return sendResource(request, reply, 201, resource, projection)
     })
 
     app.get(`${path}/:id`, async (request, reply) => {

@@ -47,7 +47,7 @@ export interface KnownUser {
 }
 
 export interface UserWrites {
-  create(call: ScimCall, resource: Resource): Promise<UserRow>
+  create(call: ScimCall, resource: Resource): Promise<KnownUser>
   /** Makes the user equal to the resource. Fails the guard `user:<id>` after a concurrent change. */
   replace(call: ScimCall, known: KnownUser, resource: Resource): Promise<void>
   remove(call: ScimCall, row: UserRow): Promise<void>
@@ -142,7 +142,7 @@ export const createUserWrites = (parts: UserWriteParts): UserWrites => {
       } catch (error) {
         throw await explain(error, row)
       }
-      return row
+      return { row, externalId: externalId ?? undefined }
     },
 
     replace: async (call, known, resource) => {
