@@ -308,7 +308,8 @@ describe.each(backends)('events on $name', (backend) => {
           left.every(
             ({ outcome, actor }) => outcome === 'SUCCESS' && actor === server.admin.userId,
           ) &&
-          told?.type.startsWith('ADMIN_') &&
+          /^(ADMIN|AGENT)_/.test(told?.type ?? '') &&
+          told !== undefined &&
           (await server.areas.audit.readRecords([told]))[0]?.sourceIp === '127.0.0.1' &&
           told.resource_type !== null &&
           told.resource_id !== null

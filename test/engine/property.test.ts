@@ -45,7 +45,7 @@ const isMany = numRuns > usual
 const certain = 400
 
 /** So many pairs are looked at for a kind that chance has left out. */
-const mostTries = 400
+const mostTries = 2000
 
 /** What was tried on all databases, so that a kind which is never tried is noticed. */
 const tally = { pairs: 0, applied: 0, actions: new Map<string, Set<string>>() }

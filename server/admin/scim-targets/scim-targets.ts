@@ -5,7 +5,7 @@ import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { doneBy, refuseUnlessDry } from '#server/http/caller.ts'
 import type { ScimOutArea } from '#server/provisioning/scim/out/open.ts'
-import { ScimRefusal } from '#server/provisioning/scim/out/protocol/refusal.ts'
+import { ScimRefusal, SecretMissing } from '#server/provisioning/scim/out/protocol/refusal.ts'
 import { RemovalsRefused } from '#server/provisioning/scim/out/reconcile.ts'
 import type { ScimTargetInUse } from '#server/provisioning/scim/out/target.ts'
 import { findIn } from '#server/realm/read/find.ts'
@@ -79,6 +79,7 @@ const finding = bodyOf(
 
 const explained = (error: unknown): unknown => {
   if (error instanceof RemovalsRefused) return new Problem('removals', error.message)
+  if (error instanceof SecretMissing) return new Problem('conflict', error.message)
   if (error instanceof ScimRefusal)
     return new Problem('unavailable', `the target cannot be read: ${error.message}`)
   return error

@@ -149,8 +149,9 @@ describe('factors under attack', () => {
     })
 
     it('changes no credential by a sign-in without the second factor, at any address', async () => {
-      // Ending other sessions and revoking consents raises no permission.
-      const harmless = /-sessions?(-page)?$|-consent$|-applications-page$/
+      // Ending other sessions, revoking consents, agents and shares of resources give nobody power over the account.
+      const harmless =
+        /-sessions?(-page)?$|-consent$|-applications-page$|-agents?(-page)?$|-shar(e|ing)(-page)?$|-own-resource$/
       const wanted = routes.filter(
         ({ method, operationId }) => method !== 'GET' && !harmless.test(operationId),
       )

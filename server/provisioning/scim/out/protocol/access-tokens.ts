@@ -3,7 +3,7 @@
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import type { ScimTargetInUse } from '../target.ts'
-import { ScimRefusal } from './refusal.ts'
+import { ScimRefusal, SecretMissing } from './refusal.ts'
 
 export interface AccessTokens {
   of(target: ScimTargetInUse, signal?: AbortSignal): Promise<string>
@@ -24,9 +24,6 @@ const usualLifeSeconds = 300
 /** Renewed before its end: clocks differ, and requests take time. */
 const earlyMs = 30_000
 
-const lacking = (what: string): ScimRefusal =>
-  new ScimRefusal(`the target has no ${what}: set it with \`iamctl apply\``, null)
-
 export const createAccessTokens = ({
   outgoing,
   now,
@@ -41,7 +38,7 @@ export const createAccessTokens = ({
   const requestToken = async (target: ScimTargetInUse, signal?: AbortSignal): Promise<Kept> => {
     const { tokenUrl = '', clientId = '' } = target.doc
     const secret = target.clientSecret
-    if (secret === undefined) throw lacking('clientSecret')
+    if (secret === undefined) throw new SecretMissing('clientSecret')
     const basic = [clientId, secret].map(encodeURIComponent).join(':')
     const { status, body } = await outgoing
       .request({
@@ -70,7 +67,7 @@ export const createAccessTokens = ({
     of: async (target, signal) => {
       if (target.doc.authType === 'bearer') {
         const { token } = target
-        if (token === undefined) throw lacking('token')
+        if (token === undefined) throw new SecretMissing('token')
         return token
       }
       const known = kept.get(target.id)

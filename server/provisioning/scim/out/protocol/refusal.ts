@@ -22,3 +22,10 @@ export class ScimRefusal extends Error {
     return this.status !== null && (this.status === 403 || this.status >= 500)
   }
 }
+
+/** Nothing was sent: the target has no secret to send it with. */
+export class SecretMissing extends ScimRefusal {
+  constructor(what: string) {
+    super(`the target has no ${what}: set it with \`iamctl apply\``, null)
+  }
+}
