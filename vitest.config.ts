@@ -36,6 +36,8 @@ const stored = [
   'test/{audit,conformance,credentials,engine,jobs,monitoring,realm,sessions,storage,tokens,users}/**/*.test.ts',
   'test/admin/realms.test.ts',
   'test/security/requests/names.test.ts',
+  // Several nodes: PostgreSQL alone.
+  'test/**/{nodes,two-nodes}.test.ts',
 ]
 const divided = globSync('test/**/*.test.ts', { exclude: [...server.exclude, ...stored] }).sort()
 const inTurn = (turn: number): string[] => divided.filter((_, index) => index % 2 === turn)
