@@ -139,9 +139,11 @@ describe.each(anyBackend)('access to a SCIM target on $name', (backend) => {
       expect(
         (await viewer.send(method, `${world.base}/scim-targets/${target}/${path}`)).status,
       ).toBe(403)
-    world.peer.fail(() => ({ status: 401 }))
+    // A target that sends back what it was sent.
+    world.peer.fail(({ authorization = '' }) => ({ status: 401, detail: authorization }))
     await world.addUser('ann')
     await world.settled()
+    expect((await status(target)).lastError).toContain('401: Bearer …')
     const told = JSON.stringify([
       await status(target),
       (await world.send('GET', '/events?size=100')).body,

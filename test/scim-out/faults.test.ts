@@ -136,6 +136,30 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     expect(world.active()).toHaveLength(40)
   })
 
+  it('at a wrong address is asked a few times and then left alone', async () => {
+    for (let i = 0; i < 60; i += 1) await world.addUser(`user-${i}`)
+    world.peer.fail(() => ({ status: 404 }))
+    await world.target()
+    expect(world.peer.asked.length).toBeLessThan(40)
+    world.peer.fail(() => undefined)
+    await later(10 * minute)
+    await later(10 * minute)
+    expect(world.active()).toHaveLength(60)
+  })
+
+  it('that does not answer holds up no stop of the server, and gets the user after the next start', async () => {
+    await world.target()
+    world.peer.fail(({ method }) => (method === 'POST' ? 'hang' : undefined))
+    await world.addUser('ann')
+    await expect.poll(() => world.peer.writes().length).toBe(1)
+    await world.restart()
+    world.peer.fail(() => undefined)
+    await world.settled()
+    await later(2 * minute)
+    expect(world.active()).toEqual(['ann'])
+    expect(world.peer.users.size).toBe(1)
+  })
+
   it('with a token that does not work gets everything once the token is replaced', async () => {
     const target = await world.target()
     world.peer.token = 'another token'

@@ -31,7 +31,11 @@ export interface Asked {
  * no answer at all.
  */
 export type Fault =
-  | { readonly status: number; readonly headers?: Readonly<Record<string, string>> }
+  | {
+      readonly status: number
+      readonly headers?: Readonly<Record<string, string>>
+      readonly detail?: string
+    }
   | 'lost'
   | 'hang'
 
@@ -183,7 +187,9 @@ export const openScimPeer = async (
           'content-type': 'application/scim+json',
           ...fault.headers,
         })
-        response.end(JSON.stringify({ status: String(fault.status), detail: 'a fault' }))
+        response.end(
+          JSON.stringify({ status: String(fault.status), detail: fault.detail ?? 'a fault' }),
+        )
       } else next()
     },
   )

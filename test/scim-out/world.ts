@@ -23,6 +23,8 @@ export interface World {
   changeUser(id: string, more: object): Promise<void>
   /** Usernames of everyone at the target who is active there. */
   active(): string[]
+  /** What the server does by itself is stopped and started again. */
+  restart(): Promise<void>
   close(): Promise<void>
 }
 
@@ -39,7 +41,7 @@ export const openWorld = async (
     ...(options.listen ? { listen: true } : { clock: { now: () => clock.now } }),
     env: { IAMCTL_OUTGOING_ALLOW: 'localhost' },
   })
-  const background: RunningJobs = await startBackground(server.areas)
+  let background: RunningJobs = await startBackground(server.areas)
   made += 1
   const realm = `staff-${made}`
   const base = await server.createRealm(realm)
@@ -99,6 +101,10 @@ export const openWorld = async (
         .filter(({ active }) => active)
         .map(({ userName }) => userName)
         .sort(),
+    restart: async () => {
+      await background.stop()
+      background = await startBackground(server.areas)
+    },
     close: async () => {
       await background.stop()
       await server.close()

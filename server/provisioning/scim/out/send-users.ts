@@ -26,8 +26,9 @@ export interface SendUsersParts extends WantedParts {
 
 export const partSize = 100
 const atOnce = 8
-/** So many failures in a row are the target's, not the users'. */
+/** So many faults, or refusals, in a row are a matter of the target, such as a wrong address, not of the users. */
 const mostFaults = 3
+const mostRefusals = 20
 const minute = 60_000
 const waits = [minute, 5 * minute, 30 * minute, 2 * 60 * minute, 12 * 60 * minute]
 /** Of one during whose request the target was lost: it may be the reason. */
@@ -81,15 +82,18 @@ export const failed = (
 
 /** Counts failures in a row; the one that is too many, and one of the target itself, ends the run. */
 export const createFaults = () => {
-  let inRow = 0
+  let faults = 0
+  let refusals = 0
   return {
     none: (): void => {
-      inRow = 0
+      faults = 0
+      refusals = 0
     },
     isTooMany: (error: unknown): boolean => {
       if (!(error instanceof ScimRefusal)) return false
-      inRow = error.isFault ? inRow + 1 : 0
-      return error.isOfTarget || inRow >= mostFaults
+      faults = error.isFault ? faults + 1 : 0
+      refusals += 1
+      return error.isOfTarget || faults >= mostFaults || refusals >= mostRefusals
     },
   }
 }

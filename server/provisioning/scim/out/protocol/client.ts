@@ -41,11 +41,11 @@ const retryAfterOf = (value: string | undefined, now: number): number | null => 
   return Number.isFinite(ms) && ms > 0 ? ms : null
 }
 
-/** The detail of an error (RFC 7644 §3.12), short and on one line: an administrator reads it. */
-const detailOf = (body: unknown): string => {
+/** The detail of an error (RFC 7644 §3.12), short and on one line: an administrator reads it, who may not read the token. */
+const detailOf = (body: unknown, token: string): string => {
   const detail = (body as { detail?: unknown } | null)?.detail
   if (typeof detail !== 'string') return ''
-  return `: ${detail.replaceAll(/\s+/g, ' ').slice(0, longestDetail)}`
+  return `: ${detail.replaceAll(token, '…').replaceAll(/\s+/g, ' ').slice(0, longestDetail)}`
 }
 
 const jsonOf = (body: Uint8Array): unknown => {
@@ -98,15 +98,17 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
     path: string,
     body?: unknown,
   ): Promise<unknown> => {
-    const token = await tokens.of(target, signal)
+    let token = await tokens.of(target, signal)
     let answer = await once(token, method, path, body)
     // An access token may have been revoked before its time.
-    if (answer.status === 401 && tokens.drop(target, token))
-      answer = await once(await tokens.of(target, signal), method, path, body)
+    if (answer.status === 401 && tokens.drop(target, token)) {
+      token = await tokens.of(target, signal)
+      answer = await once(token, method, path, body)
+    }
     const { status, headers } = answer
     if (status >= 200 && status < 300) return jsonOf(answer.body)
     throw new ScimRefusal(
-      `${method} ${path.replace(/\?.*$/, '')} is answered ${status}${detailOf(jsonOf(answer.body))}`,
+      `${method} ${path.replace(/\?.*$/, '')} is answered ${status}${detailOf(jsonOf(answer.body), token)}`,
       status,
       retryAfterOf(headers['retry-after'], now()),
     )

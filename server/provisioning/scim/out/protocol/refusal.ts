@@ -12,9 +12,10 @@ export class ScimRefusal extends Error {
     this.retryAfterMs = retryAfterMs
   }
 
-  /** No request would fare better: there is no answer, no access, or too much was asked (RFC 6585 §4). */
+  /** No request would fare better: there is no answer, no access, another address, or too much was asked (RFC 6585 §4). */
   get isOfTarget(): boolean {
-    return this.status === null || [401, 429, 503].includes(this.status)
+    if (this.status === null || (this.status >= 300 && this.status < 400)) return true
+    return [401, 429, 503].includes(this.status)
   }
 
   /** The target failed, which may be a matter of this resource alone. */
