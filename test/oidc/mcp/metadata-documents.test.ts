@@ -1,6 +1,8 @@
 /** Clients whose client_id is the address of a metadata document (draft-ietf-oauth-client-id-metadata-document, MCP 2026-07-28). */
 
+import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { newId } from '#server/platform/ids.ts'
 import { openReceiver, type Receiver } from '../../audit/receiver.ts'
 import { anyBackend } from '../../support/backends.ts'
 import { claimsOf, type OidcSite, openIssuer } from '../fixture.ts'
@@ -246,6 +248,39 @@ describe('client metadata documents', () => {
       expect((await newPerson(site).open(urlFor({ client_id: wrong }))).status).toBe(400)
     }
     expect(host.received.length).toBe(before)
+  })
+
+  it('may name keys: the client proves itself with one (private_key_jwt), and with no other', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('ES256')
+    serve({
+      ...document,
+      redirect_uris: [redirect],
+      token_endpoint_auth_method: 'private_key_jwt',
+      jwks: { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256' }] },
+    })
+    const { away } = await allowed(newPerson(site))
+    const code = new URL(away ?? '').searchParams.get('code') ?? ''
+    const seconds = Math.floor(now / 1000)
+    const redeem = async (key: CryptoKey) =>
+      site.post('/token', {
+        grant_type: 'authorization_code',
+        code,
+        redirect_uri: redirect,
+        code_verifier: verifier,
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion: await new SignJWT({ jti: newId() })
+          .setProtectedHeader({ alg: 'ES256' })
+          .setIssuer(clientId)
+          .setSubject(clientId)
+          .setAudience(site.issuer)
+          .setIssuedAt(seconds)
+          .setExpirationTime(seconds + 60)
+          .sign(key),
+      })
+    const other = await redeem((await generateKeyPair('ES256')).privateKey)
+    expect([other.status, other.body.error]).toEqual([401, 'invalid_client'])
+    expect((await tokensFor(away)).status).toBe(401)
+    expect((await redeem(privateKey)).status).toBe(200)
   })
 
   it('cannot fill a realm: a client that was never used makes room', async () => {

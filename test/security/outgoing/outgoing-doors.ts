@@ -1,6 +1,6 @@
 /**
- * Every address that an administrator can write and the server requests: how it is written, and the trigger of the
- * request.
+ * Every address that an administrator or a client can write and the server requests: how it is written, and the trigger of
+ * the request.
  */
 
 import { generateKeyPair, SignJWT } from 'jose'
@@ -41,6 +41,17 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
     const answer = await send('POST', '/admin/realms/acme/clients', { clientId, ...doc })
     ;[id, secret] = [answer.body.id, answer.body.secret]
     return answer
+  }
+  /** Clients may register themselves, and name what the server reads. */
+  const open = { dcrEnabled: true, anonymousAllowed: true, clientMetadataDocuments: true }
+  let named = ''
+  const registered = async (metadata: object): Promise<boolean> => {
+    const { status } = await fetch(`${site.issuer}/connect/register`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ redirect_uris: ['https://app.example/callback'], ...metadata }),
+    })
+    return status === 201
   }
   const failed = async (queue: string): Promise<number> =>
     (
@@ -211,6 +222,37 @@ export const openDoors = async (site: OidcSite): Promise<Readonly<Record<string,
     'jwksUri of a workload': {
       write: trust,
       call: exchange,
+    },
+    'software statements': {
+      write: (jwksUri) =>
+        send('PUT', '/admin/realms/acme/provisioning', {
+          ...open,
+          softwareStatementIssuers: [{ issuer: 'https://vendor.example', jwksUri }],
+        }),
+      call: async () =>
+        registered({
+          software_statement: await new SignJWT({})
+            .setProtectedHeader({ alg: 'ES256' })
+            .setIssuer('https://vendor.example')
+            .sign(privateKey),
+        }),
+    },
+    'sector identifier': {
+      write: async (url) => {
+        named = url
+        return send('PUT', '/admin/realms/acme/provisioning', open)
+      },
+      call: () => registered({ sector_identifier_uri: named }),
+    },
+    'client metadata document': {
+      write: async (url) => {
+        named = url
+        return send('PUT', '/admin/realms/acme/provisioning', open)
+      },
+      call: async () => {
+        const query = new URLSearchParams({ client_id: named, response_type: 'code' })
+        return (await asked.open(`${site.issuer}/authorize?${query}`)).status === 200
+      },
     },
     'metadata of a service provider': {
       // Nothing is stored before the address was called.
