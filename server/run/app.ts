@@ -8,7 +8,7 @@ import type { Areas } from './open.ts'
 
 export const createApp = (areas: Areas): FastifyInstance => {
   const { given, metrics, audit, realm, http, broker, signIn, oidc, saml } = areas
-  const { provisioning, scimIn, selfService, admin } = areas
+  const { provisioning, signals, scimIn, selfService, admin } = areas
   const { config, logger, clock } = given
   const app = createHttp({ config, logger, clock, mapError: http.mapError })
   app.addHook(
@@ -30,6 +30,7 @@ export const createApp = (areas: Areas): FastifyInstance => {
   app.register(oidc.routes)
   app.register(saml.routes(oidc.framesOf))
   app.register(provisioning.routes)
+  app.register(signals.routes)
   app.register(scimIn.routes)
   app.register(selfService.routes)
   app.register(admin.routes)

@@ -10,10 +10,11 @@ import { housekeeping } from './housekeeping.ts'
 import type { Areas } from './open.ts'
 
 /** Logouts of both protocols, and those that identity providers take from servers. */
-export const logoutJobs = ({ tokens, oidc, saml, broker }: Areas): JobHandler =>
+export const logoutJobs = ({ tokens, oidc, saml, broker, signals }: Areas): JobHandler =>
   logoutHandler({
     issuers: tokens.issuers,
-    protocols: [oidc.tellLogout, saml.tellLogout, broker.tellLogout],
+    // Signals first: they are sent beside what a protocol tells its client.
+    protocols: [signals.tellLogout, oidc.tellLogout, saml.tellLogout, broker.tellLogout],
   }) as JobHandler
 
 export const jobHandlers = (areas: Areas): readonly JobHandler[] => [
@@ -23,6 +24,7 @@ export const jobHandlers = (areas: Areas): readonly JobHandler[] => [
   logoutJobs(areas),
   areas.oidc.pings as JobHandler,
   areas.webhooks.handler as JobHandler,
+  areas.signals.pushes as JobHandler,
   areas.scimOut.handler,
 ]
 
@@ -31,11 +33,12 @@ const mayEndSessions = (category: EventCategory, type: EventType): boolean =>
   type === 'LOGOUT' || (category !== 'AUTHN' && type !== 'NEW_DEVICE')
 
 export const startBackground = async (areas: Areas): Promise<RunningJobs> => {
-  const { given, jobs, audit, webhooks, scimOut } = areas
+  const { given, jobs, audit, webhooks, scimOut, signals } = areas
   const { sealEvents, outbox, forwarder } = audit
   await jobs.takeOver()
   const fanOut = webhooks.start()
   const feed = scimOut.start()
+  const signalling = signals.start()
   const endSealing = startSealing({ sealEvents, outbox, logger: given.logger })
   const endForwarding = forwarder.start()
   const running = await jobs.start(jobHandlers(areas))
@@ -47,6 +50,7 @@ export const startBackground = async (areas: Areas): Promise<RunningJobs> => {
     idle: async () => {
       await fanOut.idle()
       await feed.idle()
+      await signalling.idle()
       await running.idle()
     },
     stop: async () => {
@@ -54,6 +58,7 @@ export const startBackground = async (areas: Areas): Promise<RunningJobs> => {
       await Promise.allSettled([
         fanOut.stop(),
         feed.stop(),
+        signalling.stop(),
         endForwarding(),
         endSealing(),
         running.stop(),

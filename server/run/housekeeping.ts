@@ -57,6 +57,7 @@ export const tidy = async (areas: Areas): Promise<void> => {
     realm.changesets.forgetStatement(),
     forgetDevices(storage, clock.now()),
     areas.authz.tickets.forgetStatement(),
+    areas.signals.forgetStatement(),
   ])
 }
 

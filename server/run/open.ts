@@ -27,6 +27,7 @@ import { openAgents } from '#server/provisioning/agents/open.ts'
 import { openProvisioning } from '#server/provisioning/open.ts'
 import { openScimIn } from '#server/provisioning/scim/in/open.ts'
 import { openScimOut } from '#server/provisioning/scim/out/open.ts'
+import { openSignals } from '#server/provisioning/signals/open.ts'
 import { openRealm } from '#server/realm/open.ts'
 import { masterRealm as master } from '#server/realm/realms.ts'
 import { openSaml } from '#server/saml/open.ts'
@@ -112,6 +113,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const saml = openSaml({ storage, clock, outgoing, recorder, metrics, jobs, keys, sessions, tokens, realm, http, signIn })
   const { beginSamlLogout } = saml
   const provisioning = openProvisioning({ storage, clock, secrets, outgoing, recorder, metrics, tokens, realm, http })
+  const signals = openSignals({ storage, clock, logger, outgoing, recorder, jobs, audit, tokens })
   const oidc = openOidc({
     storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, authz, http, signIn,
     beginSamlLogout, broker, provisioning,
@@ -128,7 +130,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, scheduledSyncs, credentials, sessions, tokens,
-    realm, authz, webhooks, http, broker, signIn, oidc, saml, provisioning, scimIn, scimOut, agents, selfService, admin, close,
+    realm, authz, webhooks, http, broker, signIn, oidc, saml, provisioning, signals, scimIn, scimOut, agents, selfService, admin, close,
   }
 }
 

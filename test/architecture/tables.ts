@@ -83,6 +83,10 @@ const owned: Readonly<Record<string, readonly string[]>> = {
   ],
   'server/authz': ['permission_tickets', 'resource_shares'],
   'server/provisioning': [
+    'signal_streams',
+    'signal_subjects',
+    'signal_events',
+
     'provisioning_tokens',
     'registered_clients',
     'scim_targets',

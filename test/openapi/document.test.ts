@@ -77,7 +77,7 @@ describe('the API description', () => {
       // Those say more: see account-security.test.ts.
       if (tags.includes('account')) continue
       const expected = !path.startsWith('/admin/')
-        ? path.includes('/authz/protection/')
+        ? /\/(authz\/protection|ssf)\//.test(path)
           ? [{ token: [] }]
           : []
         : [method === 'GET' ? { session: [] } : { session: [], xsrf: [] }, { bearer: [] }]

@@ -42,6 +42,7 @@ import { scimTargets } from './0054-scim-targets.ts'
 import { registeredClients } from './0057-registered-clients.ts'
 import { agents } from './0062-agents.ts'
 import { authorization } from './0065-authorization.ts'
+import { signals } from './0067-signals.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -87,4 +88,5 @@ export const migrations: readonly Migration[] = [
   registeredClients,
   agents,
   authorization,
+  signals,
 ]

@@ -38,6 +38,7 @@ import type {
   SignInRow,
   TransactionRow,
 } from './sign-in-tables.ts'
+import type * as signal from './signal-tables.ts'
 import type {
   AuthorizationCodeRow,
   AuthorizationRow,
@@ -345,5 +346,8 @@ export interface Tables {
   erasure_requests: ErasureRequestRow
   message_limits: MessageLimitRow
   permission_tickets: authz.PermissionTicketRow
+  signal_streams: signal.SignalStreamRow
+  signal_subjects: signal.SignalSubjectRow
+  signal_events: signal.SignalEventRow
   resource_shares: authz.ResourceShareRow
 }

@@ -1,0 +1,99 @@
+/** Pushes security events to their receivers (RFC 8935), signed when they are sent, by the guarded way out. */
+
+import { Client } from '#schemas/kinds/clients/client.ts'
+import type { JobHandler, Outcome } from '#server/jobs/job.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import { OutgoingError } from '#server/platform/outgoing/errors.ts'
+import type { Storage } from '#server/storage/contract.ts'
+import type { SignalEventRow, SignalStreamRow } from '#server/storage/tables/signal-tables.ts'
+import type { Claims } from '#server/tokens/claims/mapper.ts'
+import { clientOf } from '#server/tokens/client.ts'
+import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
+import type { Mint } from '#server/tokens/mint.ts'
+import type { Streams } from './streams.ts'
+import { type SignalPayload, signalQueue } from './transmitter.ts'
+
+export interface PushParts {
+  readonly storage: Pick<Storage, 'commit'>
+  readonly issuers: Issuers
+  readonly streams: Streams
+  readonly mint: Pick<Mint, 'sign'>
+  readonly outgoing: Pick<Outgoing, 'request'>
+}
+
+const second = 1000
+const minute = 60 * second
+const hour = 60 * minute
+const waits = [5 * second, minute, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour]
+const longestAnswer = 64 * 1024
+const timeoutMs = 10_000
+
+/** A security event token (RFC 8417), as the receiver verifies it with the keys of the realm. */
+export type SignSet = (
+  issuer: Issuer,
+  stream: SignalStreamRow,
+  event: SignalEventRow,
+) => Promise<string | undefined>
+
+export const createSignSet =
+  ({ mint }: Pick<PushParts, 'mint'>): SignSet =>
+  async (issuer, stream, event) => {
+    const document = await issuer.view.byId(Client.kind, stream.client_id)
+    if (!document) return undefined
+    const claims = JSON.parse(event.claims) as Claims
+    return mint.sign(issuer, clientOf(document), 'secevent+jwt', claims)
+  }
+
+export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
+  const { storage, issuers, streams, outgoing } = parts
+  const signSet = createSignSet(parts)
+
+  const push = async (
+    issuer: Issuer,
+    stream: SignalStreamRow,
+    event: SignalEventRow,
+    signal: AbortSignal,
+  ): Promise<Outcome> => {
+    const set = await signSet(issuer, stream, event)
+    if (set === undefined || stream.endpoint_url === null) return { kind: 'done' }
+    const { status } = await outgoing.request({
+      url: stream.endpoint_url,
+      method: 'POST',
+      headers: { 'content-type': 'application/secevent+jwt', accept: 'application/json' },
+      body: set,
+      timeoutMs,
+      maxBytes: longestAnswer,
+      signal,
+    })
+    if (status >= 200 && status < 300) {
+      await storage.commit(streams.acknowledge(stream.id, [event.id]))
+      return { kind: 'done' }
+    }
+    const reason = `the receiver answers ${status}`
+    // The receiver has read it and does not want it (RFC 8935 §2.3).
+    return status === 400 ? { kind: 'dead', reason } : { kind: 'retry', reason }
+  }
+
+  return {
+    queue: signalQueue,
+    perTarget: 1,
+    ordered: true,
+    leaseMs: 15 * second,
+    waits,
+    jitter: 0.1,
+    run: async ({ realm, target, payload }, signal) => {
+      const issuer = await issuers.fresh(realm ?? '')
+      if (!issuer) return { kind: 'retry', reason: 'the realm is disabled' }
+      const stream = await streams.byId(target)
+      const event = await streams.event(payload.event)
+      if (!stream || !event || stream.status === 'disabled') return { kind: 'done' }
+      if (stream.status === 'paused') return { kind: 'again', afterMs: minute }
+      try {
+        return await push(issuer, stream, event, signal)
+      } catch (error) {
+        if (!(error instanceof OutgoingError)) throw error
+        return { kind: 'retry', reason: error.message }
+      }
+    },
+  }
+}

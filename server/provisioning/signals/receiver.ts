@@ -1,0 +1,58 @@
+/**
+ * The receiver that calls the transmitter: a client, by an access token of its service account with the scope `ssf.manage`
+ * (CAEP interoperability profile §2.7.3). The scope is a client scope that an administrator gives the client: a stream
+ * tells about users.
+ */
+
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '#schemas/problems.ts'
+import { parseScope } from '#server/tokens/access/scopes.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
+import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
+import type { Verifier } from '#server/tokens/verify.ts'
+
+export const manageScope = 'ssf.manage'
+
+export interface SignalRoute {
+  Params: { realm: string }
+}
+
+export interface Receiver {
+  readonly issuer: Issuer
+  readonly client: TokenClient
+}
+
+export type ReceiverOf = (
+  request: FastifyRequest<SignalRoute>,
+  reply: FastifyReply,
+) => Promise<Receiver>
+
+const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
+
+export const createReceiverOf =
+  ({
+    issuers,
+    verifier,
+  }: {
+    readonly issuers: Issuers
+    readonly verifier: Pick<Verifier, 'accessToken'>
+  }): ReceiverOf =>
+  async ({ params, headers }, reply) => {
+    const issuer = await issuers.fresh(params.realm)
+    if (!issuer) throw new Problem('not-found', 'There is no such realm.')
+    const [, token] = bearer.exec(headers.authorization ?? '') ?? []
+    const verified = token === undefined ? undefined : await verifier.accessToken(issuer, token)
+    // A bound token would need its proof (RFC 9449 §7.1), which this API does not take.
+    if (!verified || verified.claims['cnf'] !== undefined) {
+      reply.header('www-authenticate', `Bearer realm="${issuer.name}", scope="${manageScope}"`)
+      throw new Problem('unauthenticated', 'Send an access token of the receiver.')
+    }
+    const { client, account, claims } = verified
+    const hasScope = parseScope(String(claims['scope'] ?? '')).includes(manageScope)
+    if (account?.id !== client.id || !hasScope)
+      throw new Problem(
+        'forbidden',
+        `The token is not of a service account with the scope ${manageScope}.`,
+      )
+    return { issuer, client }
+  }

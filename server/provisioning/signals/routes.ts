@@ -1,0 +1,156 @@
+/** The routes of the transmitter of security events (SSF 1.0 §7, §8; RFC 8936), with their descriptions. */
+
+import type { FastifyInstance } from 'fastify'
+import type { JsonSchema } from '#schemas/json-schema.ts'
+import type { EventType } from '#schemas/wire/event-types.ts'
+import { urlOf } from '../endpoint.ts'
+import type { SignalRoute } from './receiver.ts'
+import type { SignalRequests } from './requests.ts'
+import {
+  pollPath,
+  pollSchema,
+  signalPaths,
+  statusSchema,
+  streamSchema,
+  subjectSchema,
+  verifySchema,
+} from './stream-body.ts'
+
+interface Described {
+  readonly summary: string
+  /** 200 with an object unless told. */
+  readonly status?: 200 | 201 | 204
+  readonly body?: JsonSchema
+  readonly event?: EventType
+}
+
+const replies: Readonly<Record<number, object>> = {
+  200: { description: 'Done.' },
+  201: { description: 'Made.', type: 'object', additionalProperties: true },
+  204: { description: 'Done.', type: 'null' },
+}
+
+const schemaOf = (operationId: string, { summary, status = 200 }: Described) => ({
+  operationId,
+  summary,
+  tags: ['protocol'],
+  response: { [status]: replies[status] ?? {} },
+})
+
+const describe = (operationId: string, described: Described) => ({
+  schema: schemaOf(operationId, described),
+  config: {
+    events: described.event ? [described.event] : [],
+    callers: ['token'] as const,
+    ...(described.body ? { body: described.body, bodyTypes: ['application/json'] } : {}),
+  },
+})
+
+const wellKnown = '/.well-known/ssf-configuration'
+
+/** Below the issuer and, as SSF 1.0 §7.2 has it, with the well-known part in front of the issuer's path. */
+const places = [
+  ['read-ssf-configuration', urlOf(wellKnown)],
+  ['read-ssf-configuration-by-host', `${wellKnown}/realms/:realm`],
+] as const
+
+const statusPath = urlOf(signalPaths.status_endpoint)
+const streamPath = urlOf(signalPaths.configuration_endpoint)
+
+export const signalRoutes = (app: FastifyInstance, requests: SignalRequests): void => {
+  for (const [operationId, url] of places)
+    app.get<SignalRoute>(
+      url,
+      {
+        schema: schemaOf(operationId, { summary: 'Where the realm sends security events from' }),
+        config: { events: [] },
+      },
+      requests.configuration,
+    )
+
+  app.post<SignalRoute>(
+    streamPath,
+    describe('create-ssf-stream', {
+      summary: 'Makes the stream of the receiver',
+      status: 201,
+      body: streamSchema,
+      event: 'ADMIN_CREATE',
+    }),
+    requests.create,
+  )
+  app.get<SignalRoute>(
+    streamPath,
+    describe('read-ssf-stream', { summary: 'The stream of the receiver, or a list of it' }),
+    requests.read,
+  )
+  for (const method of ['PATCH', 'PUT'] as const)
+    app.route<SignalRoute>({
+      method,
+      url: streamPath,
+      ...describe(`${method.toLowerCase()}-ssf-stream`, {
+        summary: 'Changes the stream; what is left out stays',
+        body: streamSchema,
+        event: 'ADMIN_UPDATE',
+      }),
+      handler: requests.change,
+    })
+  app.delete<SignalRoute>(
+    streamPath,
+    describe('delete-ssf-stream', {
+      summary: 'Removes the stream',
+      status: 204,
+      event: 'ADMIN_DELETE',
+    }),
+    requests.remove,
+  )
+  app.get<SignalRoute>(
+    statusPath,
+    describe('read-ssf-status', { summary: 'The status of the stream' }),
+    requests.readStatusOf,
+  )
+  app.post<SignalRoute>(
+    statusPath,
+    describe('change-ssf-status', {
+      summary: 'Enables, pauses or disables the stream',
+      body: statusSchema,
+      event: 'ADMIN_UPDATE',
+    }),
+    requests.changeStatus,
+  )
+  app.post<SignalRoute>(
+    urlOf(signalPaths.add_subject_endpoint),
+    describe('add-ssf-subject', {
+      summary: 'Asks for the events of a user',
+      body: subjectSchema,
+      event: 'ADMIN_UPDATE',
+    }),
+    requests.addSubject,
+  )
+  app.post<SignalRoute>(
+    urlOf(signalPaths.remove_subject_endpoint),
+    describe('remove-ssf-subject', {
+      summary: 'Asks for no more events of a user',
+      status: 204,
+      body: subjectSchema,
+      event: 'ADMIN_UPDATE',
+    }),
+    requests.removeSubject,
+  )
+  app.post<SignalRoute>(
+    urlOf(signalPaths.verification_endpoint),
+    describe('verify-ssf-stream', {
+      summary: 'Sends a verification event',
+      status: 204,
+      body: verifySchema,
+    }),
+    requests.verify,
+  )
+  app.post<SignalRoute>(
+    urlOf(pollPath),
+    describe('poll-ssf-events', {
+      summary: 'Fetches and acknowledges events (RFC 8936)',
+      body: pollSchema,
+    }),
+    requests.poll,
+  )
+}
