@@ -212,6 +212,18 @@ describe('administrators', () => {
   })
 })
 
+describe('the master realm', () => {
+  it('keeps its last administrator, whatever a sender says', async () => {
+    await world.server.admin.send('PUT', '/admin/realms/master/provisioning', { scimEnabled: true })
+    const master = await world.sender({}, 'master')
+    const path = `/Users/${world.server.admin.userId}`
+    const answer = await master.patch(path, { op: 'replace', path: 'active', value: false })
+    expect([answer.status, answer.body.status]).toEqual([409, '409'])
+    expect((await master.send('DELETE', path)).status).toBe(403)
+    expect((await master.send('GET', path)).body.active).toBe(true)
+  })
+})
+
 describe('a token from before senders had names', () => {
   it('is of the default sender and acts on both', async () => {
     const made = await world.admin('POST', '/provisioning/scim-tokens', {})

@@ -32,6 +32,5 @@ export const scim: Migration = {
     `create index users_family_name on users (realm, lower(last_name))`,
     `create index users_given_name on users (realm, lower(first_name))`,
     `create index users_updated_at on users (realm, updated_at)`,
-    `create index users_created_at on users (realm, created_at)`,
   ],
 }

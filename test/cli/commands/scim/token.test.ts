@@ -109,9 +109,21 @@ describe('a realm in files that a sender provisions', () => {
     const plan = await estate.run('plan --detailed-exitcode')
     expect(plan.code).toBe(2)
     expect(plan.stdout).toContain('Director')
+    const employ = { op: 'add', path: 'members', value: [{ value: dora.id }] }
+    const employed = await send('PATCH', `/Groups/${sales.body.id}`, {
+      schemas: [patchOp],
+      Operations: [employ],
+    })
+    expect(employed.body.members).toHaveLength(2)
     const drift = await estate.run('drift')
     expect(drift.stdout + drift.stderr).toContain('scim:entra')
     expect((await estate.run('apply --auto-approve')).code).toBe(0)
-    expect((await send('GET', `/Users/${dora.id}`)).body.title).toBe('Engineer')
+    const after = (await send('GET', `/Users/${dora.id}`)).body
+    expect([after.title, after.groups]).toEqual(['Engineer', undefined])
+    const leave = { op: 'Replace', path: 'active', value: 'False' }
+    await send('PATCH', `/Users/${dora.id}`, { schemas: [patchOp], Operations: [leave] })
+    expect((await estate.run('plan --detailed-exitcode')).stdout).toContain('enabled')
+    expect((await send('DELETE', `/Users/${dora.id}`)).status).toBe(204)
+    expect((await estate.run('plan --detailed-exitcode')).stdout).toContain('dora')
   })
 })

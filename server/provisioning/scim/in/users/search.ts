@@ -39,12 +39,11 @@ const columns: Readonly<Record<string, Column>> = {
   'name.familyname': { column: sql`lower(users.last_name)`, kind: 'text', fold: asciiLower },
   'name.givenname': { column: sql`lower(users.first_name)`, kind: 'text', fold: asciiLower },
   active: { column: sql.ref('users.enabled'), kind: 'flag' },
-  'meta.created': { column: sql.ref('users.created_at'), kind: 'time' },
   'meta.lastmodified': { column: sql.ref('users.updated_at'), kind: 'time' },
 }
 
 const names =
-  'id, userName, externalId, emails.value, name.familyName, name.givenName, active, groups.value, meta.created, meta.lastModified'
+  'id, userName, externalId, emails.value, name.familyName, name.givenName, active, groups.value, meta.lastModified'
 
 const keyOf = ({ schema, name, sub }: AttributePath): string => {
   if (schema !== undefined && schema.toLowerCase() !== userType.core.id.toLowerCase()) return ''
