@@ -96,5 +96,10 @@ describe.each(anyBackend)('leavers on $name', (backend) => {
     expect(answer.status).toBeLessThan(300)
     for (const one of nodes)
       expect(await stateAt(one, held)).toEqual({ session: false, access: false, refresh: false })
+    if (method === 'DELETE') return
+    // A person who comes back signs in again.
+    await scim.patch(`/Users/${id}`, { op: 'replace', path: 'active', value: true })
+    for (const one of nodes)
+      expect(await stateAt(one, held)).toEqual({ session: false, access: false, refresh: false })
   })
 })
