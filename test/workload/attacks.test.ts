@@ -180,6 +180,23 @@ describe.each(anyBackend)('forged workload JWTs on $name', (backend) => {
     )
   })
 
+  it.each(['PS256', 'PS512', 'EdDSA'])(
+    'a good signature with %s, which is not on the list, is refused',
+    async (alg) => {
+      const { platform } = world
+      const before = platform.keys
+      const { jwk, ...key } = await makeKey(alg)
+      // As sets publish it: for whatever algorithm its type allows.
+      const { alg: _, ...published } = jwk
+      platform.keys = [...before, { ...key, jwk: published }]
+      world.clock.advance(11)
+      const refused = await world.exchange(await world.jwt())
+      platform.keys = before
+      expect([refused.status, refused.text]).toEqual([401, '{"error":"invalid_client"}'])
+      expect((await world.exchange(await world.jwt())).status).toBe(200)
+    },
+  )
+
   it('a disabled credential, client or realm gives no token', async () => {
     const { site } = world
     const doc = (await site.admin('GET', '/workload-identity/shop')).body

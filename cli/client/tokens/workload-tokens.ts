@@ -46,7 +46,7 @@ const refused = (answer: HttpAnswer, realm: string, jwt: string): CommandError =
         exitCodes.denied,
         `realm ${realm} refused the token of this workload: ${said(jwt)}`,
         {
-          hint: 'an enabled workload credential of the realm must have exactly these values (`iamctl explain workload-identity`); an administrator sees the reason with `iamctl events list --type WORKLOAD_TOKEN`',
+          hint: 'an enabled workload credential of the realm must have exactly these values (`iamctl explain workload-identity`); an administrator sees the reason with `iamctl events --type WORKLOAD_TOKEN`',
         },
       )
 
