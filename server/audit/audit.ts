@@ -16,7 +16,7 @@ export interface AuditEvent {
   readonly realm: string
   /** The id of a known user or client, else the name that was tried. */
   readonly actor: string
-  /** The user whom the actor, an administrator, impersonated. */
+  /** The user whom the actor, an administrator, impersonated, or an agent acted for. */
   readonly onBehalfOf?: string
   readonly sourceIp: string
   readonly outcome: 'SUCCESS' | 'FAILURE'

@@ -5,7 +5,7 @@ import type { SessionRow } from '#server/storage/tables/tables.ts'
 
 export interface Doer {
   readonly actor: string
-  /** The user whom the actor impersonates. */
+  /** The user whom the actor impersonates, or acts for as an agent. */
   readonly onBehalfOf?: string
 }
 
