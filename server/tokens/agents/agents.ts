@@ -4,6 +4,7 @@
  * next request.
  */
 
+import { planScope } from '#schemas/access/admin-access.ts'
 import { Agent, type AgentDoc } from '#schemas/kinds/provisioning/agent.ts'
 import { milliseconds } from '#schemas/text/durations.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -137,7 +138,8 @@ export const createAgents = ({
     within: async (view, { clientId }, scope) => {
       const agent = await of(view, clientId)
       if (!agent) return scope
-      const allowed = new Set([openidScope, ...agent.doc.allowedScopes])
+      // `admin:plan` keeps a token from changing anything: a token without it could do more, not less.
+      const allowed = new Set([openidScope, planScope, ...agent.doc.allowedScopes])
       return scope.filter((one) => allowed.has(one))
     },
     touch: async (view, { clientId }) => {
