@@ -225,6 +225,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       recordRefusal,
       authenticateClient,
       preflights,
+      agents,
     }),
     backchannelAuthentication({
       storage,
@@ -244,6 +245,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       parametersOf: createSignedAuthentication({ storage, clock, grantsStore, clientKeys }),
       recordRefusal,
       authenticateClient,
+      agents,
     }),
     userinfo({ issuers, grantsStore, mint, verifier, dpop, preflights }),
     brokerToken({ issuers, storage, clock, broker, links, verifier, dpop, preflights }),

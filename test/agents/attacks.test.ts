@@ -2,7 +2,15 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { claimsOf, type TestClient } from '../oidc/fixture.ts'
-import { addPerson, authorizeUrl, newPerson, redirectUri } from '../oidc/relying-party.ts'
+import {
+  addPerson,
+  answerOf,
+  authorizeUrl,
+  codeOf,
+  exchange,
+  newPerson,
+  redirectUri,
+} from '../oidc/relying-party.ts'
 import { accessTokenOf, addUser, issueGrant } from '../oidc/users.ts'
 import { backends } from '../support/backends.ts'
 import { type AgentSite, accessType, grantType, openAgentSite } from './fixture.ts'
@@ -107,6 +115,34 @@ describe.each(backends)('an attacked agent on $name', (backend) => {
     expect((await site.delegate(bot, await ofFrank())).status).toBe(400)
     await person.submit(await person.open(url), { decision: 'allow' })
     expect((await site.delegate(bot, await ofFrank())).status).toBe(200)
+  })
+
+  it('is not asked for more than the agent may have, neither by scope nor by single claims', async () => {
+    const bot = await site.agent(
+      'modest',
+      { allowedScopes: ['orders'] },
+      {
+        grantTypes: ['authorization_code'],
+        redirectUris: [redirectUri],
+        scopes: ['orders', 'email'],
+        defaultScopes: ['profile'],
+      },
+    )
+    const beyond = await newPerson(site).open(authorizeUrl(site, bot, { scope: 'openid email' }))
+    expect(answerOf(beyond)['error']).toBe('invalid_scope')
+    await addPerson(site, 'grace')
+    const person = newPerson(site)
+    const claims = JSON.stringify({ userinfo: { email: null }, id_token: { email: null } })
+    const page = await person.signIn(
+      authorizeUrl(site, bot, { scope: 'openid orders', claims }),
+      'grace',
+    )
+    expect(page.body).not.toContain('email address')
+    const answer = await person.submit(page, { decision: 'allow' })
+    const { body } = await exchange(site, bot, codeOf(answer))
+    expect(claimsOf(body.id_token)).not.toHaveProperty('email')
+    const told = await site.get('/userinfo', { authorization: `Bearer ${body.access_token}` })
+    expect(Object.keys(told.body)).toEqual(['sub'])
   })
 
   const odd = ['\0', 'a\0b', '\u202e', '\uffff', 'x'.repeat(5000), '💥', "'"]

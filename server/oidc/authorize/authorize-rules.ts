@@ -25,7 +25,7 @@ export interface AuthorizeRulesParts {
   readonly clock: Clock
   readonly grantsStore: GrantsStore
   readonly verifier: Verifier
-  readonly agents: Pick<Agents, 'insist'>
+  readonly agents: Pick<Agents, 'insist' | 'granted' | 'within'>
   readonly clientKeys: ClientKeys
   readonly findClient: FindClient
   readonly responseModes: readonly ResponseMode[]
@@ -41,7 +41,7 @@ export const createAuthorizeRules = (parts: AuthorizeRulesParts): AuthorizeRules
     checkRequest: createCheckRequest({
       knownClient: createKnownClient(findClient),
       agents,
-      steps: createSteps({ responseModes, verifier }),
+      steps: createSteps({ responseModes, verifier, agents }),
       responseModes: responseModes.map(({ name }) => name),
       wholeRequest: createWholeRequest({ clientKeys, clock, pushedRequests }),
       mapError,

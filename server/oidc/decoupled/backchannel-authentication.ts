@@ -8,7 +8,8 @@ import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { allowedResources } from '#server/tokens/access/audience.ts'
-import { grantedScopes, openidScope } from '#server/tokens/access/scopes.ts'
+import { openidScope } from '#server/tokens/access/scopes.ts'
+import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Mint } from '#server/tokens/mint.ts'
@@ -41,6 +42,7 @@ export interface BackchannelParts extends ApprovalPageParts {
   readonly parametersOf: SignedAuthentication
   readonly recordRefusal: RecordRefusal
   readonly authenticateClient: AuthenticateClient
+  readonly agents: Pick<Agents, 'granted'>
 }
 
 const path = '/backchannel-authentication'
@@ -113,7 +115,7 @@ const notificationOf = ({ doc }: TokenClient, form: Parameters): string | undefi
 
 export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => {
   const { issuers, authenticateClient, users, sessions, verifier, mint, storage, post } = parts
-  const { requests, messageFor, parametersOf, recordRefusal } = parts
+  const { requests, messageFor, parametersOf, recordRefusal, agents } = parts
 
   const ofIdToken = async (
     issuer: Issuer,
@@ -161,7 +163,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
       throw unauthorizedClient('the client may not use CIBA')
     const form = await parametersOf(issuer, client, sent)
     if (form.get('user_code') !== undefined) throw invalidRequest('user_code is not supported')
-    const scope = grantedScopes(client, form.require('scope'))
+    const scope = await agents.granted(issuer.view, client, form.require('scope'))
     if (!scope.includes(openidScope)) throw invalidScope('the scope openid is missing')
     const [lifetimeSeconds, binding] = [lifetimeOf(form), messageOf(form)]
     const notification = notificationOf(client, form)

@@ -2,7 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { allowedResources } from '#server/tokens/access/audience.ts'
-import { grantedScopes } from '#server/tokens/access/scopes.ts'
+import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
 import { allowOriginOf, type Preflights } from '../cors.ts'
@@ -22,6 +22,7 @@ export interface DeviceParts extends DeviceVerificationParts {
   readonly recordRefusal: RecordRefusal
   readonly authenticateClient: AuthenticateClient
   readonly preflights: Preflights
+  readonly agents: Pick<Agents, 'granted'>
 }
 
 const path = '/device'
@@ -54,13 +55,13 @@ const description = describe({
 })
 
 export const deviceAuthorization = (parts: DeviceParts): Endpoint => {
-  const { issuers, requests, recordRefusal, authenticateClient, preflights } = parts
+  const { issuers, requests, recordRefusal, authenticateClient, preflights, agents } = parts
 
   const start = async ({ issuer, client }: GrantPlace, form: Parameters) => {
     if (!client.doc.grantTypes.includes('device'))
       throw unauthorizedClient('the client may not use the device grant')
     return requests.create(issuer.name, client.id, {
-      scope: grantedScopes(client, form.get('scope')),
+      scope: await agents.granted(issuer.view, client, form.get('scope')),
       resources: allowedResources(client, form.all('resource')),
     })
   }

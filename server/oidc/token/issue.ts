@@ -19,7 +19,7 @@ export interface IssueParts {
   readonly mint: Mint
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'tokenIssued'>
-  readonly agents: Pick<Agents, 'within' | 'touch'>
+  readonly agents: Pick<Agents, 'within' | 'granted' | 'touch'>
 }
 
 /** Client, grant type and endpoint: known before the grant is evaluated. */

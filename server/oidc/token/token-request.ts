@@ -5,10 +5,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { allowedResources } from '#server/tokens/access/audience.ts'
-import { grantedScopes, parseScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { Issuer } from '#server/tokens/issuers.ts'
-import { invalidScope } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 import type { RecordRefusal } from '../record-refusal.ts'
 import type { Dpop } from './dpop.ts'
@@ -53,18 +50,6 @@ export const createAnswerTokens = (parts: TokenRequestParts) => {
   const { agents, recordRefusal, dpop } = parts
   const issue = createIssue(parts)
 
-  /** Those that are asked for, all allowed, with the defaults of the client; an agent may have fewer. */
-  const scopeOf = async (
-    { view }: Issuer,
-    client: TokenClient,
-    asked: string | undefined,
-  ): Promise<readonly string[]> => {
-    const scope = await agents.within(view, client, grantedScopes(client, asked))
-    const beyond = parseScope(asked).find((one) => !scope.includes(one))
-    if (beyond !== undefined) throw invalidScope(`the agent may not have the scope ${beyond}`)
-    return scope
-  }
-
   const contextOf = async (asked: TokenRequest): Promise<GrantContext> => {
     const { grant, place, form, request, reply, provenKey, endings = [] } = asked
     const { issuer, client } = place
@@ -75,7 +60,7 @@ export const createAnswerTokens = (parts: TokenRequestParts) => {
       form,
       jkt,
       endings,
-      scope: grant.readsScope ? [] : await scopeOf(issuer, client, form.get('scope')),
+      scope: grant.readsScope ? [] : await agents.granted(issuer.view, client, form.get('scope')),
       resources: allowedResources(client, form.all('resource')),
       userAgent: request.headers['user-agent'],
       request,

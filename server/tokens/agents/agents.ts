@@ -12,7 +12,7 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { AgentStateRow } from '#server/storage/tables/agent-tables.ts'
-import { openidScope } from '../access/scopes.ts'
+import { grantedScopes, openidScope, parseScope, ScopeError } from '../access/scopes.ts'
 import type { TokenClient } from '../client.ts'
 import { agentState, type OwnedState, touchAgent } from './agent-states.ts'
 
@@ -86,6 +86,12 @@ export interface Agents {
   insist(view: RealmView, client: TokenClient): Promise<void>
   /** The scopes of the list that the client may have as an agent; all of them for other clients. */
   within(view: RealmView, client: TokenClient, scope: readonly string[]): Promise<readonly string[]>
+  /** As `grantedScopes`; throws a ScopeError also for one that is asked for and that the agent may not have. */
+  granted(
+    view: RealmView,
+    client: TokenClient,
+    requested: string | undefined,
+  ): Promise<readonly string[]>
   /** Notes the use of an agent, where the last one was a while ago. */
   touch(view: RealmView, client: TokenClient): Promise<readonly Statement[]>
 }
@@ -119,6 +125,14 @@ export const createAgents = ({
   const standing = async ({ id, doc }: BoundAgent): Promise<AgentStanding> =>
     standingOf(doc, await agentState(storage, id), clock.now())
 
+  const within: Agents['within'] = async (view, { clientId }, scope) => {
+    const agent = await of(view, clientId)
+    if (!agent) return scope
+    // `admin:plan` keeps a token from changing anything: a token without it could do more, not less.
+    const allowed = new Set([openidScope, planScope, ...agent.doc.allowedScopes])
+    return scope.filter((one) => allowed.has(one))
+  }
+
   return {
     of,
     endOf: async (view, clientId) => {
@@ -135,12 +149,12 @@ export const createAgents = ({
       const why = because === undefined ? '' : ` (${because})`
       throw new AgentInactiveError(`the agent of this client is ${status}${why}, not ACTIVE`)
     },
-    within: async (view, { clientId }, scope) => {
-      const agent = await of(view, clientId)
-      if (!agent) return scope
-      // `admin:plan` keeps a token from changing anything: a token without it could do more, not less.
-      const allowed = new Set([openidScope, planScope, ...agent.doc.allowedScopes])
-      return scope.filter((one) => allowed.has(one))
+    within,
+    granted: async (view, client, requested) => {
+      const scope = await within(view, client, grantedScopes(client, requested))
+      const beyond = parseScope(requested).find((one) => !scope.includes(one))
+      if (beyond !== undefined) throw new ScopeError(`the agent may not have the scope ${beyond}`)
+      return scope
     },
     touch: async (view, { clientId }) => {
       const agent = await of(view, clientId)

@@ -4,6 +4,7 @@
  * failure there is shown to the user, errors here are returned to the client.
  */
 
+import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import type { Step } from '../authorize-request.ts'
 import type { ResponseMode } from '../response-modes/mode.ts'
@@ -29,19 +30,21 @@ import { uiLocales } from './user/ui-locales.ts'
 export const createSteps = ({
   responseModes,
   verifier,
+  agents,
 }: {
   readonly responseModes: readonly ResponseMode[]
   readonly verifier: Pick<Verifier, 'idToken'>
+  readonly agents: Pick<Agents, 'granted' | 'within'>
 }): readonly Step[] => [
   responseMode(responseModes),
   codeAllowed,
   pushedOnly,
   responseType,
   pkce,
-  scope,
+  scope(agents),
   resource,
   nonce,
-  claims,
+  claims(agents),
   acrValues,
   maxAge,
   prompt,

@@ -1,7 +1,9 @@
 /** The `claims` parameter (OIDC Core §5.5): names for the id token and userinfo, and who must sign in, and how. */
 
+import type { Agents } from '#server/tokens/agents/agents.ts'
+import { namedClaims } from '#server/tokens/claims/named.ts'
 import { invalidRequest } from '../../../errors.ts'
-import type { AuthorizeRequest, Step } from '../../authorize-request.ts'
+import type { AuthorizeRequest, SentRequest, Step } from '../../authorize-request.ts'
 
 type Wish = Readonly<Record<string, unknown>>
 
@@ -41,19 +43,37 @@ const subject = (wishes: Wish): Pick<AuthorizeRequest, 'subject'> => {
   return typeof value === 'string' ? { subject: value } : {}
 }
 
-export const claims: Step = ({ parameters }) => {
-  const text = parameters.get('claims')
-  if (text === undefined) return {}
-  const all = parse(text)
-  const [idToken, userinfo] = [memberOf(all, 'id_token'), memberOf(all, 'userinfo')]
-  const [idTokenClaims, userinfoClaims] = [Object.keys(idToken), Object.keys(userinfo)]
-  if (idTokenClaims.length + userinfoClaims.length > most)
-    throw invalidRequest('the claims parameter asks for too many claims')
-  return {
-    idTokenClaims,
-    userinfoClaims,
-    ...subject(userinfo),
-    ...subject(idToken),
-    ...essentialAcr(idToken),
-  }
+/** Those whose scope the agent may have; all of them for other clients. */
+const claimsWithin = async (
+  agents: Pick<Agents, 'within'>,
+  { issuer: { view }, client }: SentRequest,
+  names: readonly string[],
+): Promise<string[]> => {
+  const allowed = await Promise.all(
+    names.map(async (name) => {
+      const scopes = (await namedClaims(view, client, [], [name])).map((one) => one.scope)
+      return (await agents.within(view, client, scopes)).length === scopes.length
+    }),
+  )
+  return names.filter((_, index) => allowed[index])
 }
+
+export const claims =
+  (agents: Pick<Agents, 'within'>): Step =>
+  async (sent) => {
+    const { parameters } = sent
+    const text = parameters.get('claims')
+    if (text === undefined) return {}
+    const all = parse(text)
+    const [idToken, userinfo] = [memberOf(all, 'id_token'), memberOf(all, 'userinfo')]
+    const [idTokenClaims, userinfoClaims] = [Object.keys(idToken), Object.keys(userinfo)]
+    if (idTokenClaims.length + userinfoClaims.length > most)
+      throw invalidRequest('the claims parameter asks for too many claims')
+    return {
+      idTokenClaims: await claimsWithin(agents, sent, idTokenClaims),
+      userinfoClaims: await claimsWithin(agents, sent, userinfoClaims),
+      ...subject(userinfo),
+      ...subject(idToken),
+      ...essentialAcr(idToken),
+    }
+  }
