@@ -52,6 +52,7 @@ import { createScimToken } from './scim/create-token.ts'
 import { listScimTokens } from './scim/list-tokens.ts'
 import { reconcileScim } from './scim/reconcile.ts'
 import { revokeScimToken } from './scim/revoke-token.ts'
+import { scimStatus } from './scim/status.ts'
 import { server } from './server/server.ts'
 import { listSessions } from './sessions/list.ts'
 import { revokeSessions } from './sessions/revoke.ts'
@@ -119,6 +120,7 @@ export const commandGroups: readonly CommandGroup[] = [
       noun('sync', 'read users and groups from outside', [syncDirectory]),
       noun('scim', 'provision users and groups over SCIM', [
         reconcileScim,
+        scimStatus,
         noun('token', 'manage the tokens of senders', [
           listScimTokens,
           createScimToken,

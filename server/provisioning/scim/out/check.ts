@@ -62,17 +62,17 @@ const refused = (check: string, cause: unknown): Finding => {
 
 export const checkTarget = async (
   target: ScimTargetInUse,
-  client: ScimClient,
+  open: () => ScimClient,
 ): Promise<readonly Finding[]> => {
   const findings: Finding[] = []
   try {
-    await client.page('Users', 1, 1)
+    await open().page('Users', 1, 1)
     findings.push(ok('scim-access', 'users can be read'))
   } catch (cause) {
     return [refused('scim-access', cause)]
   }
   try {
-    const abilities = ((await client.config()) ?? {}) as Abilities
+    const abilities = ((await open().config()) ?? {}) as Abilities
     findings.push(profileFinding(target, abilities), ...filterFinding(abilities))
   } catch (cause) {
     if (!(cause instanceof ScimRefusal)) throw cause

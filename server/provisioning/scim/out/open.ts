@@ -13,6 +13,7 @@ import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { checkTarget } from './check.ts'
 import { startFeed } from './feed.ts'
 import { createAccessTokens } from './protocol/access-tokens.ts'
+import { ScimRefusal } from './protocol/refusal.ts'
 import { createReconcile, type ReconcileRequest } from './reconcile.ts'
 import { clientOf, scimRuns } from './run.ts'
 import { createStandingOf } from './standing.ts'
@@ -40,14 +41,17 @@ export const openScimOut = (needs: ScimOutNeeds) => {
   const members = createSentMembers(storage)
   const standings = createStandings(storage)
   const tokens = createAccessTokens({ outgoing, now: () => clock.now() })
-  const clientFor = (target: ScimTargetInUse) => clientOf({ outgoing, tokens, clock }, target)
+  const clientFor = (target: ScimTargetInUse) => {
+    if (target.problem !== undefined) throw new ScimRefusal(target.problem, null)
+    return clientOf({ outgoing, tokens, clock }, target)
+  }
   const reconcile = createReconcile({ storage, jobs, resources, members, standings })
   return {
     targetOf: (document: StoredDocument): ScimTargetInUse => targetOf(document, vault),
     standingOf: createStandingOf({ storage, resources, standings }),
-    reconcile: (request: Omit<ReconcileRequest, 'client'>) =>
+    reconcile: async (request: Omit<ReconcileRequest, 'client'>) =>
       reconcile({ ...request, client: clientFor(request.target) }),
-    check: (target: ScimTargetInUse) => checkTarget(target, clientFor(target)),
+    check: (target: ScimTargetInUse) => checkTarget(target, () => clientFor(target)),
     handler: scimRuns({
       storage,
       copy,

@@ -205,6 +205,12 @@ export const scimRuns = (parts: RunParts): JobHandler => {
     await storage.commit([standings.turn(target)])
     const before = await standings.read(target.id)
     if (!before) return { kind: 'done' }
+    if (target.problem !== undefined) {
+      await storage.commit([
+        standings.change(target.id, { error: target.problem, error_at: now() }),
+      ])
+      return { kind: 'done' }
+    }
     await lookAtRealm({ storage, view, target, resources, standings, signal }, before)
     const client = clientOf(parts, target, signal)
     try {

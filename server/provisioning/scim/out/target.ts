@@ -5,6 +5,7 @@ import {
   attributesOfScimFilter,
   parseScimFilter,
   type ScimFilter,
+  ScimFilterError,
 } from '#schemas/text/scim-filter.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
@@ -21,12 +22,25 @@ export interface ScimTargetInUse {
   readonly doc: ScimTargetDoc
   readonly profile: Profile
   readonly filter: ScimFilter | undefined
+  /** Why nothing is sent: the document is older than the rule that it breaks. */
+  readonly problem: string | undefined
   /** Whether it depends on groups who is sent. */
   readonly filtersByGroups: boolean
   readonly sendsGroups: boolean
   /** Opened when they are used. */
   readonly token: string | undefined
   readonly clientSecret: string | undefined
+}
+
+/** A filter that cannot be read chooses nobody, and keeps nobody out either. */
+const filterOf = ({ filter }: ScimTargetDoc): Pick<ScimTargetInUse, 'filter' | 'problem'> => {
+  try {
+    const read = filter === undefined ? undefined : parseScimFilter(filter)
+    return { filter: read, problem: undefined }
+  } catch (error) {
+    if (!(error instanceof ScimFilterError)) throw error
+    return { filter: undefined, problem: `the filter cannot be read: ${error.message}` }
+  }
 }
 
 export const targetOf = (
@@ -39,7 +53,7 @@ export const targetOf = (
     const sealed = secrets[pointer]
     return sealed && (vault.reveal(document, pointer, sealed) ?? undefined)
   }
-  const filter = doc.filter === undefined ? undefined : parseScimFilter(doc.filter)
+  const { filter, problem } = filterOf(doc)
   const profile = profileOf(doc.compatibility)
   return {
     id,
@@ -49,6 +63,7 @@ export const targetOf = (
     doc,
     profile,
     filter,
+    problem,
     filtersByGroups: filter !== undefined && attributesOfScimFilter(filter).has('groups'),
     sendsGroups: doc.syncGroups && doc.syncUsers && profile.hasGroups,
     get token() {

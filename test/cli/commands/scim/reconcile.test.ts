@@ -61,6 +61,24 @@ describe('a SCIM target from the terminal', () => {
     expect(world.active()).toEqual(['ada', 'grace', 'stranger'])
   })
 
+  it('shows how far it is, and what failed', async () => {
+    const fine = await home.run(['scim', 'status'])
+    expect(fine.code, fine.stderr).toBe(0)
+    expect(fine.stdout).toMatch(/chat +in step +2 +0 +0 +0/)
+    world.peer.fail(({ method }) => (method === 'POST' ? { status: 400, detail: 'no' } : undefined))
+    await world.addUser('refused')
+    await world.settled()
+    const failing = await home.run(['scim', 'status', 'chat'])
+    expect(failing.stdout).toMatch(/chat +failing +2 +1 +1/)
+    expect(failing.stdout).toContain('! chat: user refused: POST /Users is answered 400: no')
+    world.peer.fail(() => undefined)
+    const retried = await home.run(['scim', 'reconcile', 'chat'])
+    expect(retried.code, retried.stderr).toBe(0)
+    expect(world.active()).toContain('refused')
+    const missing = await home.run(['scim', 'status', 'none'])
+    expect(missing.stderr).toContain('there is no scim-target "none"')
+  })
+
   it('is examined by the doctor, which says which compatibility fits', async () => {
     const told = await home.run(['doctor'])
     expect(told.stdout + told.stderr).toContain('chat: compatibility default fits')
@@ -78,7 +96,7 @@ describe('a SCIM target from the terminal', () => {
     await world.change(body.id, { filter: 'userName eq "ada"' })
     const refused = await home.run(['scim', 'reconcile', 'chat'])
     expect(refused.code, refused.stderr).toBe(7)
-    const allowed = await home.run(['scim', 'reconcile', 'chat', '--allow-removals', '13'])
+    const allowed = await home.run(['scim', 'reconcile', 'chat', '--allow-removals', '14'])
     expect(allowed.code, allowed.stderr).toBe(0)
     expect(world.active()).toEqual(['ada', 'stranger'])
   })
