@@ -11,8 +11,10 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import { createClientDocuments } from './dcr/client-documents.ts'
-import { register, registerPath } from './dcr/register.ts'
+import { registerPath } from './dcr/information.ts'
 import { createRegisteredClients } from './dcr/registered-clients.ts'
+import { registration } from './dcr/registration.ts'
+import { createRequests } from './dcr/requests.ts'
 import { createSoftwareStatements } from './dcr/software-statements.ts'
 import { createUses } from './dcr/uses.ts'
 import { provisioningOf } from './endpoint.ts'
@@ -48,20 +50,11 @@ export const openProvisioning = (needs: ProvisioningNeeds) => {
   const registered = createRegisteredClients(storage)
   const documents = createClientDocuments(needs.realm.writer)
   const softwareStatements = createSoftwareStatements({ outgoing, clock })
+  const requests = createRequests({ issuers, outgoing, softwareStatements })
   const uses = createUses({ storage, clock, registered, documents })
   const fetchDocument = createFetchDocument(outgoing)
   const endpoints = [
-    register({
-      storage,
-      clock,
-      issuers,
-      outgoing,
-      vault,
-      registered,
-      documents,
-      softwareStatements,
-      mapError,
-    }),
+    registration({ storage, clock, vault, registered, documents, requests, mapError }),
     openWorkload({ clock, outgoing, recorder, metrics, tokens, http }),
   ]
 

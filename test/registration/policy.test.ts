@@ -264,6 +264,33 @@ describe.each(anyBackend)('the policy of registration on $name', (backend) => {
     await site.allow(clean)
   })
 
+  it('a client that the configuration refers to stays, and cannot delete itself', async () => {
+    await site.allow({ ...clean, unusedClientLifespan: 60 })
+    const body = (await site.register(web, token)).body
+    const id = idOf(body)
+    await site.admin('POST', '/workload-identity', {
+      name: 'pipeline',
+      issuer: 'https://issuer.example',
+      subject: 'job',
+      audience: 'here',
+      clientId: body.client_id,
+    })
+    const { registration_client_uri: url, registration_access_token: own } = body
+    const refused = await site.manage('DELETE', url, own)
+    expect([refused.status, refused.body.error]).toEqual([403, 'access_denied'])
+    now += 600_000
+    await tidy(site.server.areas)
+    expect((await documentOf(id)).clientId).toBe(body.client_id)
+    await site.allow(clean)
+  })
+
+  it('an initial access token ends with its time', async () => {
+    const short = await site.initialToken({ count: 5, expiration: 60 })
+    expect((await site.register(web, short)).status).toBe(201)
+    now += 61_000
+    expect((await site.register(web, short)).status).toBe(401)
+  })
+
   it('a client that files own is no longer changed by itself', async () => {
     const body = (await site.register(web, token)).body
     await site.server.areas.realm.writer.write({

@@ -8,6 +8,7 @@ import { Client } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
 import type { Caller } from '#server/http/caller.ts'
+import type { Effect } from '#server/realm/write/effects.ts'
 import { registrationDoor } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
@@ -38,6 +39,7 @@ export interface Written {
   readonly secret?: string
 }
 
+type By = Pick<Registration, 'realm' | 'caller'>
 type Target = Pick<StoredDocument, 'id' | 'key'>
 
 /** Set once, and from then on an administrator's. */
@@ -74,9 +76,19 @@ const toRegistrationError = (error: unknown): unknown => {
   return refuse(`${name}: ${first.message}`)
 }
 
+/** What an administrator made goes or changes with no client that deletes itself. */
+const isConfiguration = ({ before, after }: Effect): boolean =>
+  (after ?? before)?.origin !== 'runtime'
+
+const referredTo = (): Problem =>
+  new Problem(
+    'in-use',
+    'the configuration of the realm refers to the client: an administrator deletes it',
+  )
+
 export const createClientDocuments = (writer: Writer) => {
   const put = async (
-    { realm, caller }: Pick<Registration, 'realm' | 'caller'>,
+    { realm, caller }: By,
     operation: {
       readonly key: string
       readonly id?: string
@@ -118,6 +130,19 @@ export const createClientDocuments = (writer: Writer) => {
       (document) => ({ statements, events: document ? [] : otherwise }),
     )
 
+  const remove = async ({ realm, caller }: By, { id, key }: Target): Promise<void> => {
+    await writer.write({
+      realm,
+      caller,
+      door: registrationDoor,
+      operations: [{ op: 'delete', kind: Client, key, id }],
+      alongside: (effects) => {
+        if (effects.some(isConfiguration)) throw referredTo()
+        return { statements: [], events: [] }
+      },
+    })
+  }
+
   return {
     create: async (
       { realm, caller, policy, fields }: Registration,
@@ -156,16 +181,17 @@ export const createClientDocuments = (writer: Writer) => {
     refresh: (registration: Registration, document: Target, alongside: readonly Statement[]) =>
       change(registration, document, alongside, []),
 
-    remove: async (
-      { realm, caller }: Pick<Registration, 'realm' | 'caller'>,
-      { id, key }: Target,
-    ): Promise<void> => {
-      await writer.write({
-        realm,
-        caller,
-        door: registrationDoor,
-        operations: [{ op: 'delete', kind: Client, key, id }],
-      })
+    remove,
+
+    /** False where something refers to it, or protects it: then it stays. */
+    removeIfFree: async (by: By, document: Target): Promise<boolean> => {
+      try {
+        await remove(by, document)
+        return true
+      } catch (error) {
+        if (error instanceof Problem) return false
+        throw error
+      }
     },
   }
 }

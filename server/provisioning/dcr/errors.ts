@@ -50,7 +50,13 @@ const ofProblems: Partial<Readonly<Record<ProblemCode, ErrorCode>>> = {
   internal: 'server_error',
 }
 
+/** A client that others refer to, that is protected, or that holds more than it may change. */
+const ofOthers: ReadonlySet<ProblemCode> = new Set(['in-use', 'protected', 'forbidden'])
+
 const fromProblem = (problem: Problem): RegistrationError =>
+  ofOthers.has(problem.code) ? denied(problem.message) : toError(problem)
+
+const toError = (problem: Problem): RegistrationError =>
   new RegistrationError(
     ofProblems[problem.code] ?? 'invalid_client_metadata',
     problem.message,

@@ -36,7 +36,7 @@ export const createUses = ({ storage, clock, registered, documents }: UsesParts)
       await storage.append([registered.used(id, now)])
     },
 
-    /** One that was taken into the configuration stays. */
+    /** One that was taken into the configuration stays, and one that the configuration refers to. */
     endUnused: async (view: RealmView): Promise<void> => {
       const { unusedClientLifespan } = await provisioningOf(view)
       if (unusedClientLifespan === 0) return
@@ -44,8 +44,8 @@ export const createUses = ({ storage, clock, registered, documents }: UsesParts)
       const caller = registrant(systemCaller.actor, systemCaller.sourceIp)
       for (const id of await registered.unusedSince(view.realm, time, mostEnded)) {
         const document = await view.byId(Client.kind, id)
-        if (document?.origin === 'runtime' && !document.protected)
-          await documents.remove({ realm: view.realm, caller }, document)
+        if (document?.origin === 'runtime')
+          await documents.removeIfFree({ realm: view.realm, caller }, document)
       }
     },
   }

@@ -92,9 +92,7 @@ export const createFindClient = (parts: FindClientParts): FindClient => {
   const makeRoom = async ({ name, view }: Issuer): Promise<boolean> => {
     const id = await registered.neverUsed(name, clock.now() - underWayMs)
     const document = id === undefined ? undefined : await view.byId(Client.kind, id)
-    if (!document) return false
-    await documents.remove({ realm: name, caller }, document)
-    return true
+    return document !== undefined && documents.removeIfFree({ realm: name, caller }, document)
   }
 
   const isFull = (error: unknown): boolean =>
