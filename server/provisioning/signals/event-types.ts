@@ -25,6 +25,7 @@ export const credentialTypes: Readonly<Record<string, string>> = {
   otp: 'app',
   totp: 'app',
   push: 'app',
+  'recovery-codes': 'pin',
   webauthn: 'fido2-roaming',
   'webauthn-passwordless': 'fido2-platform',
 }

@@ -1,6 +1,6 @@
 /** `iamctl authz evaluate`: the decision of the realm, and of the realm as its files would make it. */
 
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { startWorld } from '../fixture/fixture.ts'
@@ -83,6 +83,16 @@ describe('authz evaluate', () => {
     const withoutPlan = await ask(file)
     expect(withoutPlan.code).toBe(1)
     expect(withoutPlan.stderr).toContain('--plan')
+  })
+
+  it('adopts a permission of a thousand that was changed by hand', async () => {
+    const { home, admin } = world()
+    const path = '/admin/realms/acme/clients/api/authz/permissions/p7'
+    const { body } = await admin.send('GET', path)
+    await admin.send('PUT', path, { ...(body as object), description: 'changed by hand' })
+    const adopted = await home.run(['adopt', '--path', file])
+    expect(adopted, adopted.stderr).toMatchObject({ code: 0 })
+    expect(readFileSync(file, 'utf8')).toContain('changed by hand')
   })
 
   it('finds nothing to change in an export of a thousand permissions', async () => {
