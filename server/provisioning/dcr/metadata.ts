@@ -6,6 +6,7 @@
 
 import { isObject } from '#schemas/json-schema.ts'
 import { type ClientDoc, grantTypeUrns } from '#schemas/kinds/clients/client.ts'
+import { textErrors } from '#server/storage/values.ts'
 import { invalidMetadata, invalidRedirectUri } from './errors.ts'
 
 type Form = 'text' | 'texts' | 'flag' | 'object'
@@ -108,6 +109,8 @@ export const readMetadata = (body: unknown): Metadata => {
       const refuse = name === 'redirect_uris' ? invalidRedirectUri : invalidMetadata
       throw refuse(`${name} must be ${words[form]}`)
     }
+    const [unstorable] = textErrors(value)
+    if (unstorable) throw invalidMetadata(`${name} ${unstorable.message}`)
     read[name] = value
   }
   return read as Metadata
