@@ -87,6 +87,36 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     expect(world.peer.users.size).toBe(0)
   })
 
+  it.each([
+    ['NUL', 'no\u0000thing'],
+    ['half a character', 'a \ud83d fault'],
+    ['a character that is cut in half', `${'x'.repeat(199)}\u{1f600}`],
+  ])('that explains a refusal with %s holds up nobody else', async (_, detail) => {
+    const target = await world.target()
+    world.peer.fail(({ method, body }) =>
+      method === 'POST' && body?.userName === 'odd' ? { status: 400, body: { detail } } : undefined,
+    )
+    for (const name of ['odd', 'ann', 'ben']) await world.addUser(name)
+    await world.settled()
+    expect(world.active()).toEqual(['ann', 'ben'])
+    expect((await status(target)).users).toMatchObject({ waiting: 1, failed: 1 })
+  })
+
+  it.each([
+    ['NUL', '\u0000'],
+    ['half a character', '\ud800'],
+    ['thousands of characters', Array.from({ length: 9000 }, (_, i) => i * i).join('')],
+  ])('that gives a user an id of %s holds up nobody else', async (_, id) => {
+    const target = await world.target()
+    world.peer.fail(({ method, body }) =>
+      method === 'POST' && body?.userName === 'odd' ? { status: 201, body: { id } } : undefined,
+    )
+    for (const name of ['odd', 'ann', 'ben']) await world.addUser(name)
+    await world.settled()
+    expect(world.active()).toEqual(['ann', 'ben'])
+    expect((await status(target)).users).toMatchObject({ waiting: 1, failed: 1 })
+  })
+
   it('is left alone for as long as it asks (RFC 6585 §4, Retry-After)', async () => {
     await world.target()
     world.peer.fail(() => ({ status: 429, headers: { 'retry-after': '3600' } }))

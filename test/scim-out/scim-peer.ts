@@ -35,6 +35,8 @@ export type Fault =
       readonly status: number
       readonly headers?: Readonly<Record<string, string>>
       readonly detail?: string
+      /** Instead of an error. */
+      readonly body?: object
     }
   | 'lost'
   | 'hang'
@@ -187,9 +189,8 @@ export const openScimPeer = async (
           'content-type': 'application/scim+json',
           ...fault.headers,
         })
-        response.end(
-          JSON.stringify({ status: String(fault.status), detail: fault.detail ?? 'a fault' }),
-        )
+        const error = { status: String(fault.status), detail: fault.detail ?? 'a fault' }
+        response.end(JSON.stringify(fault.body ?? error))
       } else next()
     },
   )

@@ -38,7 +38,7 @@ const longestError = 300
 const heldMs = 60 * minute
 
 const wordsOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).slice(0, longestError)
+  (error instanceof Error ? error.message : String(error)).slice(0, longestError).toWellFormed()
 
 /** Runs the work of each, some at a time, until one says that there is no point in going on. */
 export const eachAtOnce = async <T>(

@@ -5,6 +5,7 @@
 
 import type { OutgoingRequest } from '#server/platform/outgoing/client.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
+import { refusal } from '#server/storage/values.ts'
 import type { PatchOperation } from '../person.ts'
 import type { ScimTargetInUse } from '../target.ts'
 import type { AccessTokens } from './access-tokens.ts'
@@ -33,6 +34,7 @@ const mediaType = 'application/scim+json'
 const timeoutMs = 15_000
 const largestAnswer = 4 * 1024 * 1024
 const longestDetail = 200
+const longestId = 500
 
 /** Seconds or a date (RFC 9110 §10.2.3). */
 const retryAfterOf = (value: string | undefined, now: number): number | null => {
@@ -41,11 +43,12 @@ const retryAfterOf = (value: string | undefined, now: number): number | null => 
   return Number.isFinite(ms) && ms > 0 ? ms : null
 }
 
-/** The detail of an error (RFC 7644 §3.12), short and on one line: an administrator reads it, who may not read the token. */
+/** The detail of an error (RFC 7644 §3.12), short and on one line: it is stored for administrators, who may not read the token. */
 const detailOf = (body: unknown, token: string): string => {
   const detail = (body as { detail?: unknown } | null)?.detail
   if (typeof detail !== 'string') return ''
-  return `: ${detail.replaceAll(token, '…').replaceAll(/\s+/g, ' ').slice(0, longestDetail)}`
+  const line = detail.replaceAll(token, '…').replaceAll(/[\s\p{Cc}]+/gu, ' ')
+  return `: ${line.slice(0, longestDetail).toWellFormed()}`
 }
 
 const jsonOf = (body: Uint8Array): unknown => {
@@ -56,8 +59,12 @@ const jsonOf = (body: Uint8Array): unknown => {
   }
 }
 
-const isResource = (value: unknown): value is RemoteResource =>
-  typeof (value as { id?: unknown } | null)?.id === 'string' && (value as { id: string }).id !== ''
+/** With an id that can be stored, and be a part of an address. */
+const isResource = (value: unknown): value is RemoteResource => {
+  const id = (value as { id?: unknown } | null)?.id
+  if (typeof id !== 'string' || id === '' || id.length > longestId) return false
+  return refusal(id) === undefined
+}
 
 /** A string of a filter (RFC 7644 §3.4.2.2: as JSON). */
 const quoted = (value: string): string => JSON.stringify(value)
@@ -144,7 +151,8 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
 
     read: async (type: ResourceType, id: string): Promise<RemoteResource> => {
       const found = await send('GET', at(type, id))
-      if (!isResource(found)) throw new ScimRefusal(`GET /${type} is answered without an id`, 502)
+      if (!isResource(found))
+        throw new ScimRefusal(`GET /${type} is answered without an id that can be used`, 502)
       return found
     },
 
@@ -157,7 +165,8 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
 
     create: async (type: ResourceType, resource: object): Promise<RemoteResource> => {
       const made = await send('POST', `/${type}`, resource)
-      if (!isResource(made)) throw new ScimRefusal(`POST /${type} is answered without an id`, 502)
+      if (!isResource(made))
+        throw new ScimRefusal(`POST /${type} is answered without an id that can be used`, 502)
       return made
     },
 
