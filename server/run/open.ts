@@ -122,7 +122,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const scimIn = openScimIn({ storage, clock, recorder, users, credentials, sessions, tokens, realm, http })
   const agents = openAgents({ storage, copy, clock, logger, recorder, messaging, users, tokens, baseUrl })
   const selfService = openSelfService({
-    storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, authz, realm, http, signIn, oidc, agents,
+    storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, authz, realm, http, signIn, oidc, agents, scimIn, scimOut,
   })
   const admin = openAdmin({
     config, storage, copy, clock, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,

@@ -13,6 +13,8 @@ import type { OidcArea } from '#server/oidc/open.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { AgentsArea } from '#server/provisioning/agents/open.ts'
+import type { ScimInArea } from '#server/provisioning/scim/in/open.ts'
+import type { ScimOutArea } from '#server/provisioning/scim/out/open.ts'
 import type { RealmArea } from '#server/realm/open.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
@@ -56,6 +58,8 @@ export interface SelfServiceNeeds {
   readonly signIn: Pick<SignInArea, 'browser' | 'brokers'>
   readonly oidc: OidcArea
   readonly agents: AgentsArea
+  readonly scimIn: Pick<ScimInArea, 'sendersOf'>
+  readonly scimOut: Pick<ScimOutArea, 'accountsOf'>
 }
 
 const createOwnAccount = (needs: SelfServiceNeeds) => {
@@ -71,6 +75,10 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
     clock,
     links,
     readRecords,
+    accountsOf: async (view, userId) => [
+      ...(await needs.scimIn.sendersOf(userId)),
+      ...(await needs.scimOut.accountsOf(view, userId)),
+    ],
     consentsOf: async (realm, userId) => [
       ...(await consents.list(realm, userId)),
       ...(await delegations.list(realm, userId)).map(delegationRecord),

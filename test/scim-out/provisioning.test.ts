@@ -85,6 +85,14 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect(world.peer.user('alice')?.['active']).toBe(true)
   })
 
+  it('is named in the export of personal data of its users', async () => {
+    const id = await world.addUser('exported')
+    await world.settled()
+    const { federatedLinks } = (await world.send('GET', `/users/${id}/gdpr/export`)).body
+    const { id: userId } = world.peer.user('exported') ?? {}
+    expect(federatedLinks).toEqual([{ scimTarget: 'chat', userId }])
+  })
+
   it('deactivates a deleted user', async () => {
     const id = await world.addUser('leaver')
     await world.settled()

@@ -255,6 +255,14 @@ describe('versions (RFC 7644 §3.14)', () => {
   })
 })
 
+describe('the export of personal data', () => {
+  it('names the senders that know the person', async () => {
+    const { id } = await scim.user('exported', { externalId: 'e-4711' })
+    const { federatedLinks } = (await world.admin('GET', `/users/${id}/gdpr/export`)).body
+    expect(federatedLinks).toEqual([{ scimSender: 'default', externalId: 'e-4711' }])
+  })
+})
+
 describe('audit', () => {
   it('has one event for every write, and names the sender', async () => {
     const { id } = await scim.user('audited')

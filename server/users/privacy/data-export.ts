@@ -67,7 +67,7 @@ export const dataExportSchema: JsonSchema = {
     organizations: list('Organizations, with the time of joining, and invitations to join one.'),
     credentials: list('What the person signs in with; no secrets.'),
     federatedLinks: list(
-      'Accounts at identity providers and in directories that are linked; no tokens.',
+      'Accounts at identity providers and in directories that are linked, SCIM senders that know the person, and accounts at SCIM targets; no tokens.',
     ),
     consents: list(
       'Consents to applications, agents that act for the person, and resources that are shared.',
@@ -97,6 +97,8 @@ export interface DataExportParts {
   readonly clock: Clock
   readonly links: Pick<Links, 'ofUser'>
   readonly readRecords: ReadRecords
+  /** Accounts of the person elsewhere that come of provisioning. */
+  readonly accountsOf: (view: RealmView, userId: string) => Promise<readonly object[]>
   readonly consentsOf: (realm: string, userId: string) => Promise<readonly object[]>
 }
 
@@ -109,6 +111,7 @@ export const createDataExport = ({
   clock,
   links,
   readRecords,
+  accountsOf,
   consentsOf,
 }: DataExportParts): ExportData => {
   const rolesOf = async (view: RealmView, userId: string): Promise<string[]> => {
@@ -209,7 +212,10 @@ export const createDataExport = ({
     realmMemberships: [{ realmId: user.realm, joinedAt: user.created_at }],
     organizations: [...(await membershipsOf(view, user.id)), ...(await invitationsOf(view, user))],
     credentials: await credentialsOf(user.id),
-    federatedLinks: await linkRecords(view, await links.ofUser(user.id)),
+    federatedLinks: [
+      ...(await linkRecords(view, await links.ofUser(user.id))),
+      ...(await accountsOf(view, user.id)),
+    ],
     consents: await consentsOf(user.realm, user.id),
     loginEvents: await eventsOf(user.realm, user.id),
   })

@@ -35,6 +35,22 @@ export const externalIdsOfUsers = async (
   return mapOf(rows.map(({ user_id, external_id }) => [user_id, external_id]))
 }
 
+export interface SenderRecord {
+  readonly scimSender: string
+  readonly externalId: string | null
+}
+
+/** The senders that know a user, and by which name. */
+export const sendersOf = async ({ db }: Db, userId: string): Promise<SenderRecord[]> => {
+  const rows = await db
+    .selectFrom('scim_users')
+    .select(['sender', 'external_id'])
+    .where('user_id', '=', userId)
+    .orderBy('sender')
+    .execute()
+  return rows.map(({ sender, external_id }) => ({ scimSender: sender, externalId: external_id }))
+}
+
 /** Of one group, or of all groups of the realm. */
 export const externalIdsOfGroups = async (
   { db }: Db,

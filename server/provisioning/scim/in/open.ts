@@ -15,6 +15,7 @@ import { createAdmit } from './caller.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { elsewhereRoutes } from './elsewhere.ts'
 import { installScimErrors } from './errors.ts'
+import { sendersOf } from './external-ids.ts'
 import { groupRoutes } from './groups/routes.ts'
 import { searchAllRoutes } from './search-all.ts'
 import { userRoutes } from './users/routes.ts'
@@ -58,6 +59,7 @@ export const openScimIn = (needs: ScimInNeeds) => {
   )
   const groups = groupRoutes({ admit, storage, clock, recorder, writer, ranks }, `${path}/Groups`)
   return {
+    sendersOf: (userId: string) => sendersOf(storage, userId),
     routes: (async (app) => {
       app.addHook('onRoute', (route) => {
         route.config = { ...route.config, callers: ['scim-token'] }
@@ -72,3 +74,5 @@ export const openScimIn = (needs: ScimInNeeds) => {
     }) satisfies FastifyPluginAsync,
   }
 }
+
+export type ScimInArea = ReturnType<typeof openScimIn>

@@ -17,6 +17,7 @@ import { ScimRefusal } from './protocol/refusal.ts'
 import { createReconcile, type ReconcileRequest } from './reconcile.ts'
 import { clientOf, scimRuns } from './run.ts'
 import { createStandingOf } from './standing.ts'
+import { createAccountsOf } from './state/accounts.ts'
 import { createSentMembers } from './state/members.ts'
 import { createResources } from './state/resources.ts'
 import { createStandings } from './state/standings.ts'
@@ -48,6 +49,7 @@ export const openScimOut = (needs: ScimOutNeeds) => {
   const reconcile = createReconcile({ storage, jobs, resources, members, standings })
   return {
     targetOf: (document: StoredDocument): ScimTargetInUse => targetOf(document, vault),
+    accountsOf: createAccountsOf({ resources }),
     standingOf: createStandingOf({ storage, resources, standings }),
     reconcile: async (request: Omit<ReconcileRequest, 'client'>) =>
       reconcile({ ...request, client: clientFor(request.target) }),
