@@ -68,7 +68,7 @@ export const standingOf = (
   return reviewBy <= now ? suspended('review') : { status, until }
 }
 
-/** How exactly the last use is known: less often written, more often read. */
+/** How exactly the last use is known: each node writes it no more often. */
 const touchEvery = 60_000
 
 const boundAgent = (document: StoredDocument): BoundAgent => ({
@@ -105,6 +105,9 @@ export const createAgents = ({
 }): Agents => {
   /** A view stays the same object until the realm changes. */
   const byView = new WeakMap<RealmView, Promise<ReadonlyMap<string, BoundAgent>>>()
+
+  /** When this node last noted the use of an agent. */
+  const touched = new Map<string, number>()
 
   const read = async (view: RealmView): Promise<ReadonlyMap<string, BoundAgent>> => {
     const agents = (await view.list(Agent.kind)).map(boundAgent)
@@ -160,8 +163,9 @@ export const createAgents = ({
       const agent = await of(view, clientId)
       if (!agent) return []
       const now = clock.now()
-      const { last_used_at } = (await agentState(storage, agent.id)) ?? {}
-      return now - (last_used_at ?? 0) < touchEvery ? [] : [touchAgent(storage, agent.id, now)]
+      if (now - (touched.get(agent.id) ?? 0) < touchEvery) return []
+      touched.set(agent.id, now)
+      return [touchAgent(storage, agent.id, now)]
     },
   }
 }
