@@ -194,6 +194,16 @@ describe.each(backends)('client registration on $name', (backend) => {
     }
   })
 
+  it('is in an export where it is asked for, and in no other', async () => {
+    const { client_id } = await registered()
+    const clientsIn = async (query: string): Promise<readonly string[]> =>
+      ((await site.admin('GET', `/export${query}`)).body.clients ?? []).map(
+        ({ clientId }: { clientId: string }) => clientId,
+      )
+    expect(await clientsIn('')).not.toContain(client_id)
+    expect(await clientsIn('?runtime=true')).toContain(client_id)
+  })
+
   it('answers 404 and is not in the metadata while the realm does not offer it', async () => {
     const { registration_client_uri: url, registration_access_token: own } = await registered()
     expect((await metadata()).registration_endpoint).toBe(`${site.issuer}/connect/register`)
