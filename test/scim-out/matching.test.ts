@@ -133,6 +133,28 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect((await status(target)).held).toBe(0)
   })
 
+  it('gets leavers who come one by one during a long run, however many', async () => {
+    const ids: string[] = []
+    for (let i = 0; i < 130; i += 1) ids.push(await world.addUser(`user-${i}`))
+    const target = await world.target()
+    // Each request of the run makes another leaver, far more than are removed at once.
+    let left = 0
+    const leaving: Promise<unknown>[] = []
+    world.peer.fail(({ method }) => {
+      if (method === 'PATCH' && left < 40) {
+        left += 1
+        leaving.push(world.changeUser(ids[left] ?? '', { enabled: false }))
+      }
+      return undefined
+    })
+    await world.changeUser(ids[0] ?? '', { enabled: false })
+    await expect.poll(() => left, { timeout: 60_000 }).toBe(40)
+    await Promise.all(leaving)
+    await world.settled()
+    expect(world.active()).toHaveLength(130 - 41)
+    expect((await status(target)).held).toBe(0)
+  })
+
   it('shows what is different before it is sent, and sends it then', async () => {
     const ann = await world.addUser('ann')
     await world.addUser('ben')

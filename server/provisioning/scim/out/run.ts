@@ -48,9 +48,9 @@ const second = 1000
 const minute = 60 * second
 const longestRetryAfter = 24 * 60 * minute
 
-/** The document of the target was changed during a run, which may have disabled it. */
-class TargetChanged extends Error {
-  override readonly name = 'TargetChanged'
+/** The run begins anew: the document of the target was changed meanwhile, or more removals came than the guard was asked about. */
+class RunAgain extends Error {
+  override readonly name = 'RunAgain'
 }
 
 /** A quarter of an hour again and again: about two months. */
@@ -115,7 +115,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
   /** Between the parts of a run: a target that is disabled is sent nothing more. */
   const insistOn = async ({ realm, id, version }: ScimTargetInUse): Promise<void> => {
     const document = await (await copy.fresh(realm))?.byId(ScimTarget.kind, id)
-    if (document?.version !== version) throw new TargetChanged()
+    if (document?.version !== version) throw new RunAgain()
   }
 
   const sendAllUsers = async (
@@ -128,13 +128,19 @@ export const scimRuns = (parts: RunParts): JobHandler => {
     const standing = await standings.read(target.id)
     if (!standing) return
     const { limit, held } = await allowanceOf({ storage, view, target }, resources, standing)
-    const removals = { left: held.length > 0 ? 0 : limit }
+    const removals = { areHeld: held.length > 0, left: limit }
     const isTaken = async (remoteId: string, localId: string): Promise<boolean> => {
       const rows = await resources.byRemoteIds(target.id, 'user', [remoteId])
       return rows.some(({ local_id }) => local_id !== localId)
     }
     const sendPart = createSendUsers({
-      ...{ storage, view, target, resources, members, now, signal },
+      storage,
+      view,
+      target,
+      resources,
+      members,
+      now,
+      signal,
       send: createSendUser({ target, client, isTaken }),
       count: tally.count,
     })
@@ -143,7 +149,9 @@ export const scimRuns = (parts: RunParts): JobHandler => {
       const rows = await resources.due(target.id, 'user', now(), partSize)
       if (rows.length === 0) break
       await insistOn(target)
-      kept += await sendPart(rows, removals)
+      const sent = await sendPart(rows, removals)
+      if (sent.isUsedUp) throw new RunAgain()
+      kept += sent.held
     }
     const isNews = kept > 0 && standing.held === 0
     const reason = heldReason(kept, limit, target.name)
@@ -166,7 +174,14 @@ export const scimRuns = (parts: RunParts): JobHandler => {
     signal: AbortSignal,
   ): Promise<void> => {
     const sendPart = createSendGroups({
-      ...{ storage, view, target, client, resources, members, now, signal },
+      storage,
+      view,
+      target,
+      client,
+      resources,
+      members,
+      now,
+      signal,
       count: tally.count,
     })
     for (;;) {
@@ -218,7 +233,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
       if (target.sendsGroups) await sendAllGroups(target, view, client, tally, signal)
       return await finish(target)
     } catch (error) {
-      if (error instanceof TargetChanged) return { kind: 'again', afterMs: 0 }
+      if (error instanceof RunAgain) return { kind: 'again', afterMs: 0 }
       if (!(error instanceof ScimRefusal)) throw error
       await storage.commit([standings.change(target.id, { error: error.message, error_at: now() })])
       const asked = Math.min(error.retryAfterMs ?? 0, longestRetryAfter)

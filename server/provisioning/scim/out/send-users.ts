@@ -98,6 +98,19 @@ export const createFaults = () => {
   }
 }
 
+/** What the guard allows a run. */
+export interface Removals {
+  readonly areHeld: boolean
+  left: number
+}
+
+export interface SentPart {
+  /** Removals that were kept back. */
+  readonly held: number
+  /** More removals came during the run than were allowed at its start: the guard is to be asked again. */
+  readonly isUsedUp: boolean
+}
+
 export const createSendUsers = (parts: SendUsersParts) => {
   const { storage, target, resources, members, send, now, count, signal } = parts
   const faults = createFaults()
@@ -135,8 +148,7 @@ export const createSendUsers = (parts: SendUsersParts) => {
     return [...new Set(stale.map(({ group_id }) => group_id))]
   }
 
-  /** Sends a part; returns how many removals it held back beyond those that are allowed. */
-  return async (rows: readonly ScimResourceRow[], removals: { left: number }): Promise<number> => {
+  return async (rows: readonly ScimResourceRow[], removals: Removals): Promise<SentPart> => {
     const ids = rows.map(({ local_id }) => local_id)
     const wanted = await wantedOf(parts, ids)
     await announce(rows, wanted)
@@ -147,12 +159,13 @@ export const createSendUsers = (parts: SendUsersParts) => {
       const one = wanted.get(row.local_id)
       if (!one || signal.aborted) return false
       if (isRemoval(row, one)) {
-        if (removals.left <= 0) {
+        if (removals.areHeld) {
           held += 1
           statements.push(resources.change(row, { due_at: now() + heldMs }))
           return true
         }
         removals.left -= 1
+        if (removals.left < 0) return true
       }
       try {
         const sent = await send(row, one)
@@ -175,6 +188,6 @@ export const createSendUsers = (parts: SendUsersParts) => {
     if (stale.length > 0) await storage.commit(resources.mark(target.id, 'group', stale))
     if (lost !== undefined) throw lost
     signal.throwIfAborted()
-    return held
+    return { held, isUsedUp: removals.left < 0 }
   }
 }
