@@ -9,7 +9,14 @@ import { startWorld } from '../fixture/fixture.ts'
 const world = startWorld()
 
 const example = fileURLToPath(new URL('../../../../realms.example', import.meta.url))
-const names = ['ORDERS_SECRET', 'CHAT_SCIM_TOKEN', 'SIEM_SECRET', 'GLOBEX_SECRET', 'SMTP_PASSWORD']
+const names = [
+  'ORDERS_SECRET',
+  'ASSISTANT_SECRET',
+  'CHAT_SCIM_TOKEN',
+  'SIEM_SECRET',
+  'GLOBEX_SECRET',
+  'SMTP_PASSWORD',
+]
 const secret = 'a secret of at least thirty-two characters'
 const env = Object.fromEntries([
   ...names.map((name) => [`ACME_${name}`, secret]),
