@@ -1,5 +1,7 @@
 /** The keys of issuers: rotation, bounds, failures, and addresses that the server does not call. */
 
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import { openIssuer } from '../oidc/fixture.ts'
@@ -159,6 +161,25 @@ describe.each(anyBackend)('keys of workload issuers on $name', (backend) => {
     expect([answer.status, answer.text]).toEqual([401, '{"error":"invalid_client"}'])
     const [event] = await world.site.events('WORKLOAD_TOKEN')
     expect(event?.detail).toMatch(/^(the keys of the issuer cannot be used|no key of the issuer)/)
+  })
+
+  it('keys are fetched over https only, also where the server may call over plain http', async () => {
+    const asked: string[] = []
+    const plain = createServer((request, response) => {
+      asked.push(request.url ?? '')
+      response.end(JSON.stringify({ keys: lax.platform.keys.map(({ jwk }) => jwk) }))
+    })
+    const lax = await openWorkloadSite(backend, { IAMCTL_OUTGOING_ALLOW_HTTP: 'true' })
+    try {
+      await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve))
+      const { port } = plain.address() as AddressInfo
+      lax.platform.discovery = (truth) => ({ ...truth, jwks_uri: `http://localhost:${port}/jwks` })
+      expect((await lax.exchange(await lax.jwt())).status).toBe(401)
+      expect(asked).toEqual([])
+    } finally {
+      plain.close()
+      await lax.close()
+    }
   })
 
   it('an explicit jwksUri needs no discovery', async () => {

@@ -184,4 +184,21 @@ describe('login --workload', () => {
       expect.stringContaining('only iamctl.yaml names this server'),
     ])
   })
+
+  it('doctor warns of a credential that trusts a name', async () => {
+    await send('POST', '/workload-identity', {
+      name: 'by name',
+      issuer: 'https://token.actions.githubusercontent.com',
+      subject: 'repo:acme/shop:pull_request',
+      audience: issuerOf(),
+      clientId: 'pull-requests',
+    })
+    const { stdout } = await world().home.run(['doctor', '-o', 'json'])
+    expect(JSON.parse(stdout).findings).toContainEqual({
+      check: 'mutable-subject',
+      status: 'warning',
+      message: expect.stringContaining('workload-identity "by name", subject'),
+      remedy: expect.stringContaining('repo:acme@OWNER_ID/shop@REPOSITORY_ID:pull_request'),
+    })
+  })
 })
