@@ -18,7 +18,7 @@ import {
 } from './schema/attribute.ts'
 
 /** Texts are kept as attributes of users, which are no longer. */
-const longestText = 4000
+export const longestText = 4000
 const mostMembers = 20_000
 /** Bounds the work of a PATCH: every operation of a PATCH may look at every value that is there. */
 const mostValues = 200

@@ -7,8 +7,7 @@ import type { Attributes } from '#schemas/wire/records.ts'
 import { invalidValue } from '../errors.ts'
 import { type Complex, isComplex, type Resource, type Value } from '../schema/attribute.ts'
 import { enterpriseSchema } from '../schema/user-schema.ts'
-
-const longestText = 4000
+import { longestText } from '../values.ts'
 
 const simple = [
   'displayName',
