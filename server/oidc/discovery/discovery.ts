@@ -9,7 +9,7 @@ import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { knownIssuer, type RealmRoute } from '../issuer.ts'
 import { publicJson, rememberPerRealm, sendPublicJson } from './cached-json.ts'
-import { type Lists, metadataOf } from './metadata.ts'
+import { type Lists, metadataOf, metadataSchema } from './metadata.ts'
 
 const maxAgeSeconds = 300
 
@@ -19,14 +19,6 @@ const places = [
   ['authorization-server', urlOf('/.well-known/oauth-authorization-server')],
   ['authorization-server-by-host', '/.well-known/oauth-authorization-server/realms/:realm'],
 ] as const
-
-const metadataSchema = {
-  description: 'The metadata.',
-  type: 'object',
-  properties: { issuer: { type: 'string', format: 'uri' } },
-  required: ['issuer'],
-  additionalProperties: true,
-} as const
 
 /** `lists` is asked for late: this endpoint is in one of them. */
 export const discovery = (

@@ -52,6 +52,14 @@ export const scopesOf = async ({ view }: Issuer): Promise<string[]> => {
 const localesOf = ({ settings: { supportedLocales } }: Issuer, locales: readonly string[]) =>
   locales.filter((one) => supportedLocales.length === 0 || supportedLocales.includes(one))
 
+export const metadataSchema = {
+  description: 'The metadata.',
+  type: 'object',
+  properties: { issuer: { type: 'string', format: 'uri' } },
+  required: ['issuer'],
+  additionalProperties: true,
+} as const
+
 export const metadataOf = async (issuer: Issuer, lists: Lists): Promise<Metadata> => {
   const { endpoints, grants, clientAuthMethods, responseModes, locales, furtherMetadata } = lists
   const offered = clientAuthMethods.filter((one) => one.isOffered?.(issuer.settings) ?? true)

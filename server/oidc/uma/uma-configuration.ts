@@ -4,7 +4,7 @@ import type { Issuers } from '#server/tokens/issuers.ts'
 import { publicPreflight } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
 import { publicJson, rememberPerRealm, sendPublicJson } from '../discovery/cached-json.ts'
-import { type Lists, metadataOf } from '../discovery/metadata.ts'
+import { type Lists, metadataOf, metadataSchema } from '../discovery/metadata.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { knownIssuer, type RealmRoute } from '../issuer.ts'
 
@@ -15,14 +15,6 @@ const maxAgeSeconds = 300
 const protectionPaths = {
   resource_registration_endpoint: '/authz/protection/resource_set',
   permission_endpoint: '/authz/protection/permission',
-} as const
-
-const metadataSchema = {
-  description: 'The metadata.',
-  type: 'object',
-  properties: { issuer: { type: 'string', format: 'uri' } },
-  required: ['issuer'],
-  additionalProperties: true,
 } as const
 
 /** `lists` is asked for late: this endpoint is in one of them. */

@@ -2,6 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isKnown } from '#server/http/etag.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
 import { mediaType, ScimError } from './errors.ts'
 import type { Projection } from './projection.ts'
 import { isComplex, type Resource } from './schema/attribute.ts'
@@ -12,13 +13,14 @@ const versionOf = ({ meta }: Resource): string =>
 const locationOf = ({ meta }: Resource): string =>
   isComplex(meta) ? String(meta['location'] ?? '') : ''
 
+const stale = (): ScimError => new ScimError(412, 'the resource has changed since it was read')
+
 /** `*` asks that the resource exists, which a change does anyway. */
 export const asksForVersion = ({ headers }: FastifyRequest): boolean =>
   !['*', undefined].includes(headers['if-match']?.trim())
 
 export const refuseStale = (request: FastifyRequest, version: string): void => {
-  if (asksForVersion(request) && !isKnown(request.headers['if-match'], version))
-    throw new ScimError(412, 'the resource has changed since it was read')
+  if (asksForVersion(request) && !isKnown(request.headers['if-match'], version)) throw stale()
 }
 
 export const sendJson = (reply: FastifyReply, status: number, body: Resource): FastifyReply =>
@@ -40,4 +42,16 @@ export const sendResource = (
 }
 
 /** Attempts of a change after concurrent ones; each one means that another change succeeded. */
-export const rounds = 50
+const rounds = 50
+
+/** Changes without If-Match are applied one after the other; with a stale If-Match they get 412. */
+export const inTurn = async <T>(request: FastifyRequest, attempt: () => Promise<T>): Promise<T> => {
+  for (let round = 1; ; round += 1)
+    try {
+      return await attempt()
+    } catch (error) {
+      if (!(error instanceof GuardFailedError)) throw error
+      if (asksForVersion(request)) throw stale()
+      if (round === rounds) throw error
+    }
+}

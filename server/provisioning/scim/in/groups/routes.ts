@@ -3,16 +3,15 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Group } from '#schemas/kinds/users/group.ts'
 import { isUuid } from '#server/platform/ids.ts'
-import { GuardFailedError } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import type { Admit, ScimCall } from '../caller.ts'
-import { notFound, ScimError } from '../errors.ts'
+import { notFound } from '../errors.ts'
 import { externalIdIn, externalIdsOfGroups } from '../external-ids.ts'
 import { type Asked, listResponse, readPage, readQuery, readSearch } from '../paging.ts'
 import { applyChanges } from '../patch/apply.ts'
 import { type Change, readPatch } from '../patch/operations.ts'
 import { type Projection, readProjection } from '../projection.ts'
-import { asksForVersion, refuseStale, rounds, sendJson, sendResource } from '../replies.ts'
+import { asksForVersion, inTurn, refuseStale, sendJson, sendResource } from '../replies.ts'
 import type { Resource } from '../schema/attribute.ts'
 import { groupType } from '../schema/group-schema.ts'
 import type { FindPage } from '../search-all.ts'
@@ -126,23 +125,15 @@ export const groupRoutes = (parts: GroupWriteParts & { readonly admit: Admit }, 
     return resource ?? {}
   }
 
-  const change = async (
+  const change = (
     request: FastifyRequest,
     next: (before: KnownGroup) => StatedGroup,
-  ): Promise<void> => {
-    for (let round = 1; ; round += 1) {
+  ): Promise<void> =>
+    inTurn(request, async () => {
       const call = await admit(request)
       const before = await known(request, call)
-      try {
-        return await writes.replace(call, before, next(before))
-      } catch (error) {
-        if (!(error instanceof GuardFailedError)) throw error
-        if (asksForVersion(request))
-          throw new ScimError(412, 'the resource has changed since it was read')
-        if (round === rounds) throw error
-      }
-    }
-  }
+      await writes.replace(call, before, next(before))
+    })
 
   const find: FindPage = async (call, asked, page) => {
     const projection = readProjection(groupType, asked)

@@ -2,18 +2,17 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { isUuid } from '#server/platform/ids.ts'
-import { GuardFailedError } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { userGroupsOf } from '#server/users/memberships.ts'
 import type { Admit, ScimCall } from '../caller.ts'
-import { notFound, ScimError } from '../errors.ts'
+import { notFound } from '../errors.ts'
 import { externalIdsOfUsers } from '../external-ids.ts'
 import { displayNameOf } from '../groups/display-name.ts'
 import { type Asked, listResponse, readPage, readQuery, readSearch } from '../paging.ts'
 import { applyChanges } from '../patch/apply.ts'
 import { readPatch } from '../patch/operations.ts'
 import { type Projection, readProjection } from '../projection.ts'
-import { asksForVersion, refuseStale, rounds, sendJson, sendResource } from '../replies.ts'
+import { inTurn, refuseStale, sendJson, sendResource } from '../replies.ts'
 import type { Resource } from '../schema/attribute.ts'
 import { userType } from '../schema/user-schema.ts'
 import type { FindPage } from '../search-all.ts'
@@ -86,26 +85,17 @@ export const userRoutes = (parts: UserWriteParts & { readonly admit: Admit }, pa
     return listResponse(page, total, resources)
   }
 
-  /** Changes without If-Match are applied one after the other; with a stale If-Match they get 412. */
-  const change = async (
+  const change = (
     request: FastifyRequest,
     call: ScimCall,
     next: (before: KnownUser) => Resource,
-  ): Promise<UserRow> => {
-    for (let round = 1; ; round += 1) {
+  ): Promise<UserRow> =>
+    inTurn(request, async () => {
       const before = await known(call, idOf(request))
       refuseStale(request, userVersion(before.row))
-      try {
-        await writes.replace(call, before, next(before))
-        return await found(call, before.row.id)
-      } catch (error) {
-        if (!(error instanceof GuardFailedError)) throw error
-        if (asksForVersion(request))
-          throw new ScimError(412, 'the resource has changed since it was read')
-        if (round === rounds) throw error
-      }
-    }
-  }
+      await writes.replace(call, before, next(before))
+      return await found(call, before.row.id)
+    })
 
   const routes = (app: FastifyInstance): void => {
     app.get(path, async (request, reply) => {
