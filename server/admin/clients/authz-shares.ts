@@ -42,13 +42,13 @@ export const authzShareActions = ({ storage, shares, recorder }: AuthzSharesPart
     method: 'GET',
     path,
     summary: 'What owners share of the resources of the client, and what they are asked for',
-    query: {
-      type: 'object',
-      properties: {
+    query: bodyOf(
+      {
         first: { type: 'integer', minimum: 0, default: 0 },
         max: { type: 'integer', minimum: 1, maximum: 1000, default: 100 },
       },
-    },
+      [],
+    ),
     reply: { status: 200, schema: { type: 'array', items: shareSchema } },
     handle: async (context) => {
       const client = await clientIn(context)
