@@ -153,7 +153,7 @@ export const createResources = ({ db }: Db) => {
       }>`
         select kind, sum(case when remote_id is not null and present = 1 then 1 else 0 end) as known,
           sum(case when changed > done then 1 else 0 end) as waiting,
-          sum(case when changed > done and failures > 0 then 1 else 0 end) as failed
+          sum(case when changed > done and failures > 0 and due_at > 0 then 1 else 0 end) as failed
         from scim_resources where target_id = ${target} group by kind`.execute(db)
       const of = (kind: Kind) => {
         const row = rows.find((one) => one.kind === kind)
@@ -166,7 +166,7 @@ export const createResources = ({ db }: Db) => {
       return { users: of('user'), groups: of('group') }
     },
 
-    /** The first that failed, with the reason. */
+    /** The first that failed, with the reason; what is to be tried at once (`due_at` 0) has not failed yet. */
     failed: (target: string, max: number): Promise<ScimResourceRow[]> =>
       db
         .selectFrom('scim_resources')
@@ -174,6 +174,7 @@ export const createResources = ({ db }: Db) => {
         .where('target_id', '=', target)
         .where(changed)
         .where('failures', '>', 0)
+        .where('due_at', '>', 0)
         .orderBy('local_id')
         .limit(max)
         .execute(),
