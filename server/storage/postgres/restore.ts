@@ -89,8 +89,12 @@ export const postgresRestore = async (url: string, label: string): Promise<Resto
     async commit(sequences) {
       for (const { table, name, definition } of foreignKeys)
         await client.query(`alter table ${table} add constraint ${quoted(name)} ${definition}`)
+      // One that was never asked begins at 1, which is its least value.
       for (const [table, value] of Object.entries(sequences))
-        await client.query(`select setval(pg_get_serial_sequence($1, 'id'), $2)`, [table, value])
+        await client.query(
+          `select setval(pg_get_serial_sequence($1, 'id'), greatest($2::bigint, 1), $2::bigint > 0)`,
+          [table, value],
+        )
       await client.query('commit')
       await client.end()
     },
