@@ -1,7 +1,8 @@
 /** Impersonation: events of the session name the administrator as actor, on behalf of the user. */
 
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { statement } from '#server/storage/statements.ts'
+import { eventsSettled } from '../../audit/settled.ts'
 import { backends } from '../../support/backends.ts'
 import { type Answer, send, startServer, type TestServer } from '../../support/server.ts'
 
@@ -97,11 +98,11 @@ describe.each(backends)(
     it('leaves a trail whose names cannot be changed unnoticed', async () => {
       const { areas } = server
       const fault = async () => (await areas.audit.checkChain('shop', 0)).fault
-      // Events are settled once nothing older can still be on its way.
-      await vi.waitFor(async () => {
-        await areas.audit.sealEvents()
-        expect((await areas.audit.checkChain('shop', 0)).events).toBeGreaterThan(3)
-      })
+      await eventsSettled(areas.audit.outbox)
+      await areas.audit.sealEvents()
+      const { events, unsealed } = await areas.audit.checkChain('shop', 0)
+      expect(events).toBeGreaterThan(3)
+      expect(unsealed).toBe(0)
       expect(await fault()).toBeNull()
       const hidden = areas.storage.db
         .updateTable('audit_events')

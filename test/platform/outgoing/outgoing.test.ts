@@ -264,9 +264,9 @@ describe('the limits of a request', () => {
     const responses = Promise.all(
       hosts.map((host) => client.request({ url: `http://${host}.test:${port}/` })),
     )
-    await vi.waitUntil(() => answers.length === 2)
+    await vi.waitUntil(() => answers.length === 2, { timeout: 10_000 })
     for (let answered = 0; answered < hosts.length; answered += 1) {
-      await vi.waitUntil(() => answers.length > answered)
+      await vi.waitUntil(() => answers.length > answered, { timeout: 10_000 })
       answers[answered]?.()
     }
     expect(most).toBe(2)
@@ -284,7 +284,7 @@ describe('closing', () => {
     const stuck = client.request({ url: 'http://site.test/', timeoutMs: 20 })
     const running = client.request({ url })
     await expect(stuck).rejects.toMatchObject({ code: 'outgoing.timeout' })
-    await vi.waitUntil(() => visits() === 1)
+    await vi.waitUntil(() => visits() === 1, { timeout: 10_000 })
     const closed = client.close()
     answer()
     expect(Buffer.from((await running).body).toString()).toBe('late')
