@@ -51,8 +51,6 @@ export default defineConfig({
     // On a machine that others share, half of the processor time may be away for minutes.
     testTimeout: 120_000,
     hookTimeout: 120_000,
-    // A browser or a database stalls now and then there. The summary names each test that needed a second try.
-    retry: 1,
     // A thread of a server that is not bundled starts in half the time when its types were stripped before.
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/iamctl/compiled') },
     // What comes by itself comes late on a machine that is busy.

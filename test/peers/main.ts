@@ -5,22 +5,23 @@
 import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { missingPackages } from '../support/processes/programs/programs.ts'
+import { runTwice } from '../support/run/two-tries.ts'
 
 const { values, positionals } = parseArgs({
   options: { install: { type: 'boolean', default: false } },
   allowPositionals: true,
 })
 
-const run = (command: string, args: readonly string[]): number =>
-  spawnSync(command, args, {
+const aptGet = (...args: readonly string[]): unknown =>
+  spawnSync('apt-get', args, {
     stdio: 'inherit',
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
-  }).status ?? 1
+  })
 
 const install = (packages: readonly string[]): void => {
   process.stdout.write(`installing ${packages.join(' ')} with apt-get\n`)
-  run('apt-get', ['update', '-qq'])
-  run('apt-get', ['install', '-y', '-qq', '--no-install-recommends', ...packages])
+  aptGet('update', '-qq')
+  aptGet('install', '-y', '-qq', '--no-install-recommends', ...packages)
 }
 
 if (values.install && missingPackages().length > 0) install(missingPackages())
@@ -30,4 +31,4 @@ if (missing.length > 0) {
     `These tests need programs that are not here: apt-get install ${missing.join(' ')} (as root, or npm run test:peers -- --install)\n`,
   )
   process.exitCode = 1
-} else process.exitCode = run('vitest', ['run', '--project', 'peers', ...positionals])
+} else process.exitCode = runTwice(['--project', 'peers', ...positionals])

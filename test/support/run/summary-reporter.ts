@@ -1,9 +1,10 @@
 /**
  * Closes a test run with the plain line `N passed, N failed` (and `, N skipped` when there are any), for scripts
  * that read the last line. A file that cannot be imported, a failed hook and an unhandled error have no failed
- * test of their own; each counts as one failure, so that the line never says 0 for a run that failed. A test that
- * passed only when it was tried again is named above that line, with what was wrong the first time.
+ * test of their own; each counts as one failure, so that the line never says 0 for a run that failed. Where
+ * `resultVariable` names a file, it also writes there which files failed (two-tries.ts).
  */
+import { writeFileSync } from 'node:fs'
 import type { Reporter, TestModule } from 'vitest/node'
 
 export interface Totals {
@@ -11,6 +12,16 @@ export interface Totals {
   readonly failed: number
   readonly skipped: number
 }
+
+export interface RunResult {
+  /** Of the files in which nothing failed. */
+  readonly good: Totals
+  readonly failedFiles: readonly string[]
+  /** Errors outside of any test. */
+  readonly strays: number
+}
+
+export const resultVariable = 'IAMCTL_TEST_RESULT'
 
 export const summaryLine = ({ passed, failed, skipped }: Totals): string =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
@@ -35,19 +46,19 @@ export const countTotals = (
   return { passed, failed, skipped }
 }
 
-const retriedLines = (modules: readonly TestModule[]): string[] =>
-  modules.flatMap((module) =>
-    [...module.children.allTests()]
-      .filter((test) => test.diagnostic()?.flaky === true)
-      .map((test) => {
-        const [error] = test.result().errors ?? []
-        return `passed when tried again: ${module.relativeModuleId} > ${test.fullName}: ${error?.message}`
-      }),
-  )
+const resultOf = (modules: readonly TestModule[], strays: number): RunResult => {
+  const [good, bad] = [true, false].map((wanted) => modules.filter((one) => one.ok() === wanted))
+  return {
+    good: countTotals(good ?? [], []),
+    failedFiles: (bad ?? []).map(({ relativeModuleId }) => relativeModuleId),
+    strays,
+  }
+}
 
 export class SummaryReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandledErrors: readonly unknown[]): void {
-    for (const line of retriedLines(modules)) process.stdout.write(`${line}\n`)
+    const file = process.env[resultVariable]
+    if (file) writeFileSync(file, JSON.stringify(resultOf(modules, unhandledErrors.length)))
     process.stdout.write(`${summaryLine(countTotals(modules, unhandledErrors))}\n`)
   }
 }
