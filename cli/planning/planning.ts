@@ -106,7 +106,7 @@ const lacking = ({ withoutCredentials = [] }: CompareReply): PlanWarning[] =>
 const withWarnings = (plan: RealmPlan, more: readonly PlanWarning[]): RealmPlan =>
   more.length === 0 ? plan : { ...plan, warnings: [...plan.warnings, ...more] }
 
-/** How many of them a plan names, as of those that nobody owns. */
+/** How many of them a plan names; as many as of documents without an owner. */
 const mostRegistered = 200
 
 /** Clients that registered themselves and that the files do not name: nothing of a plan touches them. */

@@ -26,7 +26,7 @@ export interface ScimReport {
   readonly updated: number
   /** Deactivated or deleted. */
   readonly removed: number
-  /** Users of the target that stand for nobody here; they are left alone. */
+  /** Users of the target that match no user of the realm; they are left alone. */
   readonly strangers: number
   readonly status: string
   /** The first of them. */

@@ -71,7 +71,7 @@ export const reconcileScim = conversation({
   help: `
 Reads all users and groups of the target and shows what is different, attribute by attribute. Without
 --dry-run the differences are sent, and the command waits until they are. Users of the target that
-stand for nobody in the realm are counted and left alone.
+match no user of the realm are counted and left alone.
 
 A reconcile that would deactivate or delete more than 10 % of the users at the target (at least 10,
 at most 100) ends with exit code 7 and sends nothing. A target that cannot be read: exit code 5. A

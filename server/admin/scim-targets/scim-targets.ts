@@ -52,7 +52,7 @@ const report = bodyOf({
   removed: { ...count, description: 'Deactivated or deleted.' },
   strangers: {
     ...count,
-    description: 'Users of the target that stand for nobody here; they are left alone.',
+    description: 'Users of the target that match no user of the realm; they are left alone.',
   },
   status: text,
   changes: {

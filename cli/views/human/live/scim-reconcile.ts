@@ -37,5 +37,5 @@ export const showReconcile = (
     printOut(`  ! ${kind} ${harmless(name)}: ${harmless(problem)}`)
   note(call, `SCIM target ${target}, realm ${realm}: ${status}`)
   if (strangers > 0)
-    note(call, `users of the target that stand for nobody here, left alone: ${strangers}`)
+    note(call, `users of the target that match no user of the realm, left alone: ${strangers}`)
 }

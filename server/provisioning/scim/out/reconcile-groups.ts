@@ -55,7 +55,7 @@ export const compareGroups = async (
     compared += 1
     const here = (await membershipsIn(storage, [id])).map(({ user_id }) => user_id)
     const wanted = new Set(here.filter((user) => sendable.has(user)))
-    // Members that the target added by itself stand for nobody here.
+    // Members that the target added by itself match no user of the realm.
     const there = new Set(memberIds(remote).flatMap((one) => byRemote.get(one)?.local_id ?? []))
     const joined = [...wanted].filter((user) => !there.has(user)).length
     const left = [...there].filter((user) => !wanted.has(user)).length

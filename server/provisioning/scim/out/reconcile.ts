@@ -1,7 +1,7 @@
 /**
  * Compares a target with the realm: reads all that the target has, and says what is different before anything is sent. Without
  * `dryRun` the differences are noted, and the next run sends them: each user as a change of what the target really has. Users of
- * the target that stand for nobody here are counted and left alone.
+ * the target that match no user of the realm are counted and left alone.
  */
 
 import type { ScimChange, ScimFieldChange, ScimReport } from '#schemas/wire/scim-targets.ts'
