@@ -112,6 +112,10 @@ const spec = fields({
     false,
     'Put the claims of the scopes profile, email, address and phone into id tokens, not only into userinfo.',
   ),
+  keycloakPaths: flag(
+    false,
+    "Serve Keycloak's paths (/protocol/openid-connect/*, /protocol/saml, …) too, and put the claims that its adapters read into tokens.",
+  ),
   refreshTokenMaxReuse: count('How often a used one is tolerated.', { default: 0 }),
 
   bruteForceProtected: flag(true, 'Slow down guessing of passwords.'),

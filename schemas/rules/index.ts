@@ -10,6 +10,7 @@ import { messageTemplate } from './notifications/message-template.ts'
 import { messagingProvider } from './notifications/messaging-provider.ts'
 
 import { agent } from './provisioning/agent.ts'
+import { provisioning } from './provisioning/provisioning.ts'
 import { scimTarget } from './provisioning/scim-target.ts'
 
 import { workloadIdentity } from './provisioning/workload-identity.ts'
@@ -38,6 +39,7 @@ const list: readonly KindRule[] = [
   messageTemplate,
   messagingProvider,
   organization,
+  provisioning,
   role,
   samlClient,
   samlClientMapper,

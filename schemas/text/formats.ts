@@ -56,6 +56,15 @@ const isHttps = (value: string): boolean => {
   return url?.protocol === 'https:' && url.username === '' && url.password === ''
 }
 
+const isTimeZone = (value: string): boolean => {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: value })
+    return true
+  } catch {
+    return false
+  }
+}
+
 /** A path or a query of an LDAP URL (RFC 4516) would say what to search; the fields beside it do. */
 const isLdapUrl = (value: string): boolean => {
   const url = parsed(value)
@@ -141,6 +150,10 @@ export const formats: Readonly<Record<string, Format>> = {
   'resource-uri': {
     test: (value) => /^\/[!-~]*$/.test(value) || (isWeb(parsed(value)) && !/\s/.test(value)),
     message: 'must be a path that begins with "/", or an absolute http or https URL',
+  },
+  'time-zone': {
+    test: isTimeZone,
+    message: 'must be a time zone of the IANA database, such as Europe/Amsterdam',
   },
   certificate: {
     test: (value) => readCertificate(value) !== undefined,

@@ -1,5 +1,6 @@
 /** Policies and permissions of authorization services that can never permit anything. */
 
+import { isSetPart, timeParts } from '#schemas/drivers/time-policy.ts'
 import {
   AuthzPermission,
   type AuthzPermissionDoc,
@@ -18,9 +19,11 @@ const conditionOf: Readonly<Record<AuthzPolicyDoc['type'], keyof AuthzPolicyDoc>
   aggregate: 'policies',
 }
 
-const isEmpty = ({ type, notBefore, notOnOrAfter, ...lists }: AuthzPolicyDoc): boolean => {
-  if (type === 'time') return !notBefore && !notOnOrAfter
-  const named = lists[conditionOf[type] as keyof typeof lists]
+const isEmpty = (policy: AuthzPolicyDoc): boolean => {
+  const { type, notBefore, notOnOrAfter } = policy
+  if (type === 'time')
+    return !notBefore && !notOnOrAfter && !timeParts.some(({ start }) => isSetPart(policy[start]))
+  const named = policy[conditionOf[type]]
   return Array.isArray(named) && named.length === 0
 }
 

@@ -1,29 +1,6 @@
-import Type, { type Static } from 'typebox'
-import { claimMapperIds } from '../../drivers/claim-mappers.ts'
+import type { Static } from 'typebox'
 import { defineKind } from '../../kind.ts'
-import { fields, id, mapOf, name, oneOf } from '../../marks.ts'
-
-const spec = fields(
-  {
-    id: id(),
-    name: name({ format: 'segment' }),
-    protocol: oneOf(['openid-connect'], { default: 'openid-connect' }),
-    protocolMapper: oneOf(claimMapperIds, { description: 'Which mapper it is.' }),
-    config: mapOf(Type.String({ maxLength: 4000 }), {
-      default: {},
-      description: 'Settings of the mapper, such as claim.name and user.attribute.',
-    }),
-  },
-  {
-    examples: [
-      {
-        name: 'department',
-        protocolMapper: 'oidc-usermodel-attribute-mapper',
-        config: { 'claim.name': 'department', 'user.attribute': 'department' },
-      },
-    ],
-  },
-)
+import { claimMapper as spec } from '../tokens/claim.ts'
 
 export type ClientMapperDoc = Static<typeof spec>
 

@@ -2,6 +2,7 @@ import Type, { type Static } from 'typebox'
 import { defineKind } from '../../kind.ts'
 import {
   fields,
+  flag,
   id,
   mapOf,
   name,
@@ -17,6 +18,10 @@ const spec = fields({
   id: id(),
   name: name({ format: 'segment' }),
   description: text('Description of the scope, shown on the consent page.'),
+  highRisk: flag(
+    false,
+    'Whether users confirm each use after a recent sign-in: no earlier consent covers it, and no refresh token gives it.',
+  ),
   claims: yamlOnly(
     setOf(ref('claim', { onDelete: 'detach' }), {
       description: 'Claim mappers; over REST they belong to /client-scopes/{scopeId}/claims.',

@@ -26,14 +26,16 @@ export const grantTypes = [
   'device',
   'CIBA',
   'token-exchange',
+  'jwt-bearer',
   'uma-ticket',
 ] as const
 
-/** What the protocol calls the short names (RFC 8628, CIBA Core §10.1, RFC 8693, UMA 2.0 Grant §3.3.1). */
+/** What the protocol calls the short names (RFC 8628, CIBA Core §10.1, RFC 8693, RFC 7523 §2.1, UMA 2.0 Grant §3.3.1). */
 export const grantTypeUrns: Readonly<Record<string, (typeof grantTypes)[number]>> = {
   'urn:ietf:params:oauth:grant-type:device_code': 'device',
   'urn:openid:params:grant-type:ciba': 'CIBA',
   'urn:ietf:params:oauth:grant-type:token-exchange': 'token-exchange',
+  'urn:ietf:params:oauth:grant-type:jwt-bearer': 'jwt-bearer',
   'urn:ietf:params:oauth:grant-type:uma-ticket': 'uma-ticket',
 }
 
@@ -50,8 +52,43 @@ export const clientProfiles = ['none', 'fapi-2-security', 'fapi-2-message-signin
 const lifespan = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 315_360_000, description }))
 
+/** RFC 6749 §3.3. */
+const scopePattern = '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$'
+
 const webUrl = () => Type.String({ format: 'web-url', maxLength: 2000 })
 const redirectUri = () => Type.String({ format: 'redirect-uri', maxLength: 2000 })
+
+const resource = () => Type.String({ format: 'resource-indicator', maxLength: 2000 })
+
+/** Another authorization server that the client gets ID-JAGs for (draft-ietf-oauth-identity-assertion-authz-grant). */
+const crossApplicationTarget = fields({
+  audience: Type.String({
+    format: 'resource-indicator',
+    maxLength: 2000,
+    description: 'Issuer of the other authorization server, byte for byte.',
+  }),
+  clientId: Type.String({
+    minLength: 1,
+    maxLength: 255,
+    description: 'Client ID of the client at that server.',
+  }),
+  relyingParty: Type.Optional(
+    ref('client', {
+      description:
+        'The client of this realm that the other server signs users in as; `sub` is what that client knows them by. Unset: what this client knows them by.',
+    }),
+  ),
+  scopes: setOf(Type.String({ minLength: 1, maxLength: 255, pattern: scopePattern }), {
+    description: 'Scopes at that server that it may ask for; all of them where it asks for none.',
+  }),
+  resources: setOf(resource(), {
+    description:
+      'Resources at that server that it may ask for; all of them where it asks for none.',
+  }),
+  email: flag(false, 'Name the email address of the user to that server.'),
+})
+
+export type CrossApplicationTarget = Static<typeof crossApplicationTarget>
 
 const spec = fields({
   id: id(),
@@ -201,6 +238,13 @@ const spec = fields({
       description: 'Resource indicators it may ask for (RFC 8707).',
     }),
   ),
+  crossApplicationAccess: Type.Array(crossApplicationTarget, {
+    default: [],
+    maxItems: 100,
+    'x-set': true,
+    description:
+      'Other authorization servers that it gets ID-JAGs for by token exchange; none if empty.',
+  }),
   requirePar: flag(false, 'Only pushed authorization requests (RFC 9126).'),
   requirePkce: flag(
     false,

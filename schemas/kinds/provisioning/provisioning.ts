@@ -60,6 +60,15 @@ const spec = fields({
     'Hosts whose client metadata documents are trusted: client.example, or *.client.example; none means any.',
   ),
   scimEnabled: flag(false, 'Whether senders may provision users and groups by SCIM 2.0.'),
+  signalSubjects: oneOf(['NONE', 'ALL'], {
+    default: 'NONE',
+    description:
+      'Users whose security events a stream carries before its receiver adds or removes any (default_subjects of SSF 1.0).',
+  }),
+  scimClients: setOf(ref('client', { onDelete: 'detach' }), {
+    description:
+      'Clients that may send SCIM with an access token of their service account (client_credentials): users with the permission manage-users, groups with manage-organizations.',
+  }),
 })
 
 export type ProvisioningDoc = Static<typeof spec>

@@ -254,6 +254,10 @@ const spec = fields(
       'Hide the provider on the sign-in page; members reach it by a domain of organization.',
     ),
     storeToken: flag(false, 'Store the tokens of the provider, encrypted.'),
+    crossApplicationAccess: flag(
+      false,
+      'Accept ID-JAGs of the provider: clients with the grant type jwt-bearer get access tokens for users who are linked to it.',
+    ),
     syncMode: oneOf(['IMPORT', 'FORCE', 'LEGACY'], { default: 'IMPORT' }),
     accountLinking: oneOf(['confirm', 'never'], {
       default: 'confirm',

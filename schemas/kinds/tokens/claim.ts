@@ -3,7 +3,8 @@ import { claimMapperIds } from '../../drivers/claim-mappers.ts'
 import { defineKind } from '../../kind.ts'
 import { fields, id, mapOf, name, oneOf } from '../../marks.ts'
 
-const spec = fields(
+/** Of a claim of the realm and of a mapper of one client: the same fields. */
+export const claimMapper = fields(
   {
     id: id(),
     name: name({ format: 'segment' }),
@@ -25,7 +26,7 @@ const spec = fields(
   },
 )
 
-export type ClaimDoc = Static<typeof spec>
+export type ClaimDoc = Static<typeof claimMapper>
 
 export const Claim = defineKind({
   kind: 'claim',
@@ -37,5 +38,5 @@ export const Claim = defineKind({
   permission: { read: 'manage-authorization', write: 'manage-authorization' },
   prune: 'allowed',
   doc: 'A claim mapper: puts a value into tokens, through the client scopes it is attached to.',
-  spec,
+  spec: claimMapper,
 })

@@ -8,6 +8,7 @@ import type { FieldError } from '../../problems.ts'
 import { type RuleContext, ruleFor } from '../rule.ts'
 import { keyErrors } from './client-keys.ts'
 import { logoErrors } from './client-logo.ts'
+import { crossApplicationErrors } from './cross-application.ts'
 
 const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError | false)[] = [
   (client) =>
@@ -84,6 +85,14 @@ const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError |
       code: 'endpoint-missing',
       message: 'ping needs backchannelClientNotificationEndpoint',
     },
+  (client) =>
+    client.publicClient &&
+    client.grantTypes.includes('jwt-bearer') && {
+      field: '/grantTypes',
+      code: 'public-client',
+      message:
+        'a public client cannot use jwt-bearer: an ID-JAG is for the client that authenticates',
+    },
   (client, { settings }) =>
     client.tokenEndpointAuthMethod === 'client_secret_jwt' &&
     settings.clientSecretStorage !== 'revealable' && {
@@ -101,6 +110,7 @@ export const client = ruleFor<ClientDoc>(
     ...logoErrors(value),
     ...profileErrors(value),
     ...commandLineErrors(value),
+    ...crossApplicationErrors(value),
   ],
   [Settings],
 )

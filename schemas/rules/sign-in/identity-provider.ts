@@ -15,6 +15,7 @@ import {
 } from '../../kinds/sign-in/identity-provider.ts'
 import type { FieldError } from '../../problems.ts'
 import { ruleFor } from '../rule.ts'
+import { crossApplicationFaults } from './cross-application.ts'
 import { namedFlowErrors, providerFlows } from './flow-bindings.ts'
 import { oidcFaults } from './oidc-config.ts'
 import { samlFaults } from './saml-provider.ts'
@@ -77,7 +78,7 @@ const filterFault = (key: string, filter: string | undefined, needsName: boolean
 
 export const identityProvider = ruleFor<IdentityProviderDoc>(
   IdentityProvider,
-  (doc, _key, context) => {
+  (doc, key, context) => {
     const { protocol, config } = doc
     const { secrets } = context
     const { required, optional }: ProviderProtocol = providerProtocols[protocol]
@@ -102,6 +103,7 @@ export const identityProvider = ruleFor<IdentityProviderDoc>(
     if (protocol === 'saml' || eidProtocols.has(protocol))
       errors.push(...samlFaults(protocol, config, given))
     if (required.includes('clientId')) errors.push(...oidcFaults(protocol, config, given))
+    if (doc.crossApplicationAccess) errors.push(...crossApplicationFaults(doc, key, context))
     errors.push(...filterFault('userSearchFilter', config.userSearchFilter, true))
     errors.push(...filterFault('groupFilter', config.groupFilter, false))
     errors.push(
@@ -111,6 +113,6 @@ export const identityProvider = ruleFor<IdentityProviderDoc>(
     )
     return errors
   },
-  [],
+  [IdentityProvider],
   [Flow],
 )

@@ -17,7 +17,14 @@ import { check } from './check.ts'
 const broken: Readonly<Record<string, Doc>> = {
   agent: { name: 'a', clientId: 'parent' },
   application: { name: 'shop', entityId: 'x' },
-  'authz-policy': { name: 'p', type: 'aggregate', policies: ['p'] },
+  'authz-policy': {
+    name: 'p',
+    type: 'aggregate',
+    policies: ['p'],
+    hourEnd: 6,
+    year: 2027,
+    yearEnd: 2026,
+  },
   claim: {
     name: 'c',
     protocolMapper: 'oidc-usermodel-property-mapper',
@@ -60,6 +67,7 @@ const broken: Readonly<Record<string, Doc>> = {
     config: { headers: { Host: 'x' }, ca: 'x' },
   },
   organization: { alias: 'o', domains: [{ name: 'o.example' }, { name: 'O.example' }] },
+  provisioning: { scimClients: ['parent'] },
   role: { name: 'r', composites: ['r'] },
   'saml-client': {
     entityId: 'sp',
