@@ -308,7 +308,11 @@ export const createCopy = (storage: Storage, limits: CopyLimits): Copy => {
     const isThere = row && view?.seq === row.seq && view.createdAt === row.created_at
     // During a catch-up its documents are missing: concurrent readers would read all of them.
     if (!isThere || running.has(realm)) return caughtUp(realm)
-    const marked = { view, mark: row.mark, realmsMark: row.realmsMark }
+    const { mark, realmsMark } = row
+    const before = seen.get(realm)
+    // The same object for the same moment: what was found out about it is kept by the object.
+    if (before?.view === view && before.mark === mark && mark !== undefined) return before
+    const marked = { view, mark, realmsMark }
     seen.set(realm, marked)
     return marked
   }

@@ -43,6 +43,10 @@ import { registeredClients } from './0057-registered-clients.ts'
 import { agents } from './0062-agents.ts'
 import { authorization } from './0065-authorization.ts'
 import { signals } from './0067-signals.ts'
+import { scimTargetAddresses } from './0070-scim-target-addresses.ts'
+import { ownerPolicies } from './0074-owner-policies.ts'
+import { delegationConfirmations } from './0076-delegation-confirmations.ts'
+import { signalStreams } from './0078-signal-streams.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -89,4 +93,8 @@ export const migrations: readonly Migration[] = [
   agents,
   authorization,
   signals,
+  scimTargetAddresses,
+  ownerPolicies,
+  delegationConfirmations,
+  signalStreams,
 ]

@@ -14,6 +14,20 @@ export interface AgentStateRow {
   noted_rule: string | null
 }
 
+/** What an agent asks a user to confirm this once, and what the user decided. */
+export interface DelegationConfirmationRow {
+  id: string
+  realm: string
+  user_id: string
+  agent_id: string
+  /** Sorted, as JSON, as are the targets. */
+  scopes: string
+  targets: string
+  status: 'PENDING' | 'APPROVED' | 'DENIED'
+  /** Of the request while it is PENDING, then of the decision. */
+  expires_at: number
+}
+
 /** That an agent acts, or acted, for a user. */
 export interface AgentDelegationRow {
   realm: string

@@ -28,3 +28,29 @@ export interface ResourceShareRow {
   created_at: number
   granted_at: number | null
 }
+
+/** A policy of an owner about a resource; its parties are in `owner_policy_parties`. */
+export interface OwnerPolicyRow {
+  id: string
+  realm: string
+  /** The id of the resource server's document. */
+  client_id: string
+  resource_id: string
+  owner_id: string
+  name: string
+  description: string | null
+  /** JSON of names; empty for all scopes of the resource. */
+  scopes: string
+  decision_strategy: string
+  /** How many parties the requesting party must be or have; one that was deleted still counts here. */
+  needed: number
+  created_at: number
+}
+
+/** A role, client role, group or client by the id of its document, or a user. */
+export interface OwnerPolicyPartyRow {
+  id: string
+  policy_id: string
+  document_id: string | null
+  user_id: string | null
+}

@@ -28,6 +28,8 @@ export interface ScimTargetRow {
   synced_at: number | null
   error: string | null
   error_at: number | null
+  /** The address that the ids of its resources belong to; null before its first run. */
+  base_url: string | null
 }
 
 /** A user or group as a target has it. */

@@ -31,4 +31,5 @@ export const sealedColumns: readonly SealedColumn[] = [
   sealed('federated_links', ['id'], 'tokens'),
   sealed('personal_keys', ['user_id'], 'key'),
   sealed('audit_emission', ['name'], 'auth'),
+  sealed('signal_streams', ['id'], 'authorization_header'),
 ]

@@ -311,6 +311,7 @@ export interface Tables {
   client_secrets: ClientSecretRow
   agent_states: agents.AgentStateRow
   agent_delegations: agents.AgentDelegationRow
+  delegation_confirmations: agents.DelegationConfirmationRow
   idempotency_keys: IdempotencyKeyRow
   authorizations: AuthorizationRow
   pushed_requests: PushedRequestRow
@@ -345,6 +346,8 @@ export interface Tables {
   transactions: TransactionRow
   erasure_requests: ErasureRequestRow
   message_limits: MessageLimitRow
+  owner_policies: authz.OwnerPolicyRow
+  owner_policy_parties: authz.OwnerPolicyPartyRow
   permission_tickets: authz.PermissionTicketRow
   signal_streams: signal.SignalStreamRow
   signal_subjects: signal.SignalSubjectRow
