@@ -3,6 +3,8 @@
 import type { Clock } from '#server/platform/clock.ts'
 import type { RealmArea } from '#server/realm/open.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import { authzLimits } from './limits.ts'
+import { createOwnerPolicies } from './owner-policies.ts'
 import { createRegistration } from './registration.ts'
 import { createResourceServers } from './resource-servers.ts'
 import { createShares } from './shares.ts'
@@ -17,12 +19,15 @@ export interface AuthzNeeds {
 
 export const openAuthz = ({ storage, clock, realm }: AuthzNeeds) => {
   const shares = createShares({ storage, clock })
+  const ownerPolicies = createOwnerPolicies({ storage, clock })
   return {
     resourceServers: createResourceServers(),
-    factsOf: createFactsOf({ storage, clock, shares }),
+    factsOf: createFactsOf({ storage, clock, shares, ownerPolicies }),
     tickets: createTickets({ storage, clock }),
     shares,
-    registration: createRegistration({ writer: realm.writer }),
+    ownerPolicies,
+    registration: createRegistration({ writer: realm.writer, limits: authzLimits }),
+    limits: authzLimits,
   }
 }
 

@@ -14,7 +14,9 @@ import { systemCaller } from '#server/http/caller.ts'
 import { type Operation, runtimeDoor } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
+import type { AuthzLimits } from './limits.ts'
 
 /** The resource server that writes, and the realm as it was seen. */
 export interface RegistrationPlace {
@@ -33,7 +35,36 @@ export interface Registration {
   remove(place: RegistrationPlace, id: string): Promise<void>
 }
 
-export const createRegistration = ({ writer }: { readonly writer: Writer }): Registration => {
+export const createRegistration = ({
+  writer,
+  limits,
+}: {
+  readonly writer: Writer
+  readonly limits: Pick<AuthzLimits, 'resourcesOfClient' | 'resourcesOfOwner'>
+}): Registration => {
+  const refuseBeyond = async (
+    { view, client }: RegistrationPlace,
+    { owner }: ResourceFields,
+  ): Promise<void> => {
+    const stored = (await view.list(AuthzResource.kind)).filter(
+      ({ parentId }) => parentId === client.id,
+    )
+    if (stored.length >= limits.resourcesOfClient)
+      throw new Problem(
+        'forbidden',
+        `the resource server has ${stored.length} resources, the most that it may register: remove some`,
+      )
+    if (owner === undefined) return
+    const owned = stored.filter(
+      (document) => contentOf<AuthzResourceDoc>(document).owner === owner,
+    ).length
+    if (owned >= limits.resourcesOfOwner)
+      throw new Problem(
+        'forbidden',
+        `the owner has ${owned} resources here, the most that a user may have: remove some`,
+      )
+  }
+
   /** Scopes that the client names for the first time come to be with the resource. */
   const newScopes = async (
     { view, client }: RegistrationPlace,
@@ -70,6 +101,7 @@ export const createRegistration = ({ writer }: { readonly writer: Writer }): Reg
 
   return {
     create: async (place, fields) => {
+      await refuseBeyond(place, fields)
       const key = `${place.client.clientId}/${fields.name}`
       const { effects } = await write(place, [
         ...(await newScopes(place, fields)),

@@ -22,15 +22,32 @@ export interface SharedScope {
   readonly requesterId: string
 }
 
+export interface ShareQuery {
+  readonly clientId: string
+  readonly id?: string | undefined
+  /** The owner or the requester. */
+  readonly party?: string | undefined
+  readonly ownerId?: string | undefined
+  readonly requesterId?: string | undefined
+  readonly resourceId?: string | undefined
+  /** '' of a resource without scopes. */
+  readonly scope?: string | undefined
+  readonly granted?: boolean | undefined
+  readonly first: number
+  readonly max: number
+}
+
 export interface Shares {
+  /** Of the resource server, oldest first. */
+  list(query: ShareQuery): Promise<ResourceShareRow[]>
   /** What was shared with the user by resources of the client. */
   grantedTo(userId: string, clientId: string): Promise<ResourceShareRow[]>
   /** Everything that the owner shares or is asked to share, oldest first. */
   ofOwner(realm: string, ownerId: string): Promise<ResourceShareRow[]>
   /** Everything that was shared with the user, or that the user asked for, oldest first. */
   ofRequester(realm: string, requesterId: string): Promise<ResourceShareRow[]>
-  /** A page of what is shared or asked for at the client, oldest first. */
-  ofClient(clientId: string, page: { first: number; max: number }): Promise<ResourceShareRow[]>
+  /** How many requests of all users wait for the owner. */
+  waitingFor(realm: string, ownerId: string): Promise<number>
   /** Asks the owner; what was asked for or granted before stays as it is. */
   request(shared: SharedScope): Statement
   /** Shares without a request, or grants one that waits. */
@@ -67,6 +84,32 @@ export const createShares = ({
   }
   const once = ['resource_id', 'requester_id', 'scope'] as const
   return {
+    list: ({
+      clientId,
+      id,
+      party,
+      ownerId,
+      requesterId,
+      resourceId,
+      scope,
+      granted,
+      first,
+      max,
+    }) => {
+      let query = db.selectFrom('resource_shares').selectAll().where('client_id', '=', clientId)
+      if (id !== undefined) query = query.where('id', '=', id)
+      if (ownerId !== undefined) query = query.where('owner_id', '=', ownerId)
+      if (requesterId !== undefined) query = query.where('requester_id', '=', requesterId)
+      if (resourceId !== undefined) query = query.where('resource_id', '=', resourceId)
+      if (scope !== undefined) query = query.where('scope', '=', scope)
+      if (granted !== undefined) query = query.where('granted', '=', granted ? 1 : 0)
+      if (party !== undefined)
+        query = query.where(({ or, eb }) =>
+          or([eb('owner_id', '=', party), eb('requester_id', '=', party)]),
+        )
+      return query.orderBy('created_at').orderBy('id').limit(max).offset(first).execute()
+    },
+
     grantedTo: (userId, clientId) =>
       db
         .selectFrom('resource_shares')
@@ -96,16 +139,16 @@ export const createShares = ({
         .orderBy('id')
         .execute(),
 
-    ofClient: (clientId, { first, max }) =>
-      db
+    waitingFor: async (realm, ownerId) => {
+      const { waiting } = await db
         .selectFrom('resource_shares')
-        .selectAll()
-        .where('client_id', '=', clientId)
-        .orderBy('created_at')
-        .orderBy('id')
-        .limit(max)
-        .offset(first)
-        .execute(),
+        .select(({ fn }) => fn.countAll<number | string>().as('waiting'))
+        .where('owner_id', '=', ownerId)
+        .where('realm', '=', realm)
+        .where('granted', '=', 0)
+        .executeTakeFirstOrThrow()
+      return Number(waiting)
+    },
 
     request: (shared) =>
       statement(

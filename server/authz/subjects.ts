@@ -1,8 +1,11 @@
 /**
- * The requesting party as policies see it. A user costs one query for roles and groups and one for what others shared, a
- * client none; policies cost none.
+ * The requesting party as policies see it. A user costs one query for roles and groups; where resources have owners, what
+ * owners opened costs two more. Policies cost none.
  */
 
+import { ClientRole } from '#schemas/kinds/clients/client-role.ts'
+import { Group } from '#schemas/kinds/users/group.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
@@ -19,7 +22,9 @@ import {
 } from '#server/tokens/access/roles.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { usersByIds } from '#server/users/user-rows.ts'
+import type { Resource } from './evaluation/evaluate.ts'
 import { type Facts, isNamed } from './evaluation/facts.ts'
+import type { OwnerPolicies } from './owner-policies.ts'
 import type { ResourceServer } from './resource-servers.ts'
 import type { Shares } from './shares.ts'
 
@@ -47,14 +52,34 @@ export type FactsOf = (place: FactsPlace, party: RequestingParty) => Promise<Fac
 const keysOf = ({ clients }: Pick<HeldRoles, 'clients'>): string[] =>
   [...clients].flatMap(([clientId, names]) => names.map((name) => `${clientId}/${name}`))
 
+/** The ids of the documents that the names mean now. */
+const idsOf = async (
+  view: RealmView,
+  { roles, clientRoles, groups }: Pick<Facts, 'roles' | 'clientRoles' | 'groups'>,
+): Promise<readonly string[]> => {
+  const named = [
+    ...[...roles].map((key) => [Role.kind, key] as const),
+    ...[...clientRoles].map((key) => [ClientRole.kind, key] as const),
+    ...[...groups].map((key) => [Group.kind, key] as const),
+  ]
+  const ids: string[] = []
+  for (const [kind, key] of named) {
+    const document = await view.get(kind, key)
+    if (document) ids.push(document.id)
+  }
+  return ids
+}
+
 export const createFactsOf = ({
   storage,
   clock,
   shares,
+  ownerPolicies,
 }: {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
   readonly shares: Pick<Shares, 'grantedTo'>
+  readonly ownerPolicies: Pick<OwnerPolicies, 'metBy'>
 }): FactsOf => {
   const heldBy = async (
     view: RealmView,
@@ -69,25 +94,42 @@ export const createFactsOf = ({
     return client ? rolesOfServiceAccount(view, client) : noRoles
   }
 
-  /** What the present owners of resources shared: a share ends with the ownership. */
-  const sharedWith = async (
-    user: UserRow | undefined,
-    server: ResourceServer,
+  /** What the present owners of resources opened: a share or a policy ends with the ownership. */
+  const openedTo = async (
+    { view, server }: FactsPlace,
+    { user, client }: RequestingParty,
+    held: Pick<Facts, 'roles' | 'clientRoles' | 'groups'>,
   ): Promise<Facts['shared']> => {
-    const shared = new Map<string, Set<string>>()
-    if (!user || !server.resources.some(({ doc }) => doc.ownerManagedAccess)) return shared
-    const rows = await shares.grantedTo(user.id, server.client.id)
-    if (rows.length === 0) return shared
-    const ownerIds = [...new Set(rows.map(({ owner_id }) => owner_id))]
+    const opened = new Map<string, Map<string, string>>()
+    if (!server.resources.some(({ doc }) => doc.ownerManagedAccess)) return opened
+    const rows = user ? await shares.grantedTo(user.id, server.client.id) : []
+    const met = await ownerPolicies.metBy({
+      clientId: server.client.id,
+      documents: [...(await idsOf(view, held)), ...(client ? [client.id] : [])],
+      userId: user?.id,
+    })
+    const ownerIds = [...new Set([...rows, ...met].map(({ owner_id }) => owner_id))]
+    if (ownerIds.length === 0) return opened
     const owners = new Map((await usersByIds(storage, ownerIds)).map((one) => [one.id, one]))
-    for (const { resource_id, owner_id, scope } of rows) {
+    const open = (
+      { resource_id, owner_id }: { resource_id: string; owner_id: string },
+      scopesOf: (resource: Resource) => readonly string[],
+      why: string,
+    ): void => {
       const owner = owners.get(owner_id)
-      const named = server.find(resource_id)?.doc.owner
-      if (!owner || !named || !isNamed(named, owner)) continue
-      const scopes = shared.get(resource_id) ?? new Set<string>()
-      shared.set(resource_id, scope === '' ? scopes : scopes.add(scope))
+      const resource = server.find(resource_id)
+      if (!owner || !resource?.doc.owner || !isNamed(resource.doc.owner, owner)) return
+      const scopes = opened.get(resource_id) ?? new Map<string, string>()
+      for (const scope of scopesOf(resource)) if (!scopes.has(scope)) scopes.set(scope, why)
+      opened.set(resource_id, scopes)
     }
-    return shared
+    for (const row of rows) open(row, () => [row.scope], 'the owner shared it with the user')
+    for (const row of met) {
+      const named = JSON.parse(row.scopes) as readonly string[]
+      const why = `the policy ${row.name} of the owner permits it`
+      open(row, ({ doc }) => (named.length > 0 ? named : ['', ...doc.scopes]), why)
+    }
+    return opened
   }
 
   return async ({ view, server }, party) => {
@@ -96,14 +138,17 @@ export const createFactsOf = ({
     const tried = party.roles
       ? await withComposites(view, party.roles)
       : { realm: [], clients: new Map() }
-    return {
-      ...(user ? { user: { id: user.id, username: user.username } } : {}),
+    const has = {
       roles: new Set([...held.realm, ...tried.realm]),
       clientRoles: new Set([...keysOf(held), ...keysOf(tried)]),
       groups: new Set(held.groups),
+    }
+    return {
+      ...(user ? { user: { id: user.id, username: user.username } } : {}),
+      ...has,
       clientId: client?.clientId,
       now: at,
-      shared: await sharedWith(user, server),
+      shared: await openedTo({ view, server }, party, has),
     }
   }
 }

@@ -38,6 +38,8 @@ export interface Tickets {
   create(ticket: NewTicket): { readonly ticket: string; readonly statements: Statement[] }
   /** Nothing for a ticket that has expired, was used, or is another realm's or another requester's. */
   find(realm: string, ticket: string, requesterId: string): Promise<Ticket | undefined>
+  /** How many of the resource server can still be used. */
+  waitingAt(clientId: string): Promise<number>
   /** Fails the guard `permission-ticket` where another request has used it. */
   use(id: string): Statement
   forgetStatement(): Statement
@@ -78,6 +80,16 @@ export const createTickets = ({
     if (!row || (row.requester_id !== null && row.requester_id !== requesterId)) return undefined
     const permissions = JSON.parse(row.permissions) as readonly TicketPermission[]
     return { id: row.id, clientId: row.client_id, permissions }
+  },
+
+  waitingAt: async (clientId) => {
+    const { waiting } = await db
+      .selectFrom('permission_tickets')
+      .select(({ fn }) => fn.countAll<number | string>().as('waiting'))
+      .where('client_id', '=', clientId)
+      .where('expires_at', '>', clock.now())
+      .executeTakeFirstOrThrow()
+    return Number(waiting)
   },
 
   use: (id) => guarded(db.deleteFrom('permission_tickets').where('id', '=', id), ticketGuard),

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { clientOf } from '#server/tokens/client.ts'
-import { basic, type TestClient } from '../oidc/fixture.ts'
+import { basic, claimsOf, type TestClient } from '../oidc/fixture.ts'
 import { issueGrant, issuerOf } from '../oidc/users.ts'
 import { anyBackend } from '../support/backends.ts'
 import { type AuthzSite, openAuthzSite, umaGrant } from './site.ts'
@@ -140,6 +140,25 @@ describe.each(anyBackend)('an attacker ($name)', (backend) => {
     expect(await error(token, asked)).toEqual([400, 'invalid_grant'])
     const path = '/authz/protection/resource_set'
     expect((await site.json('GET', path, token)).status).toBe(401)
+  })
+
+  it('cannot shed by an RPT what a token says of its actors (RFC 8693 §4.4)', async () => {
+    const issuer = await issuerOf(site)
+    const document = await issuer.view.byId('client', site.spa.id)
+    if (!document) throw new Error('no client')
+    const { grant } = await issueGrant(site, site.spa, site.alice)
+    const named = { may_act: { client_id: 'another' }, nhi: true }
+    const { token } = await site.server.areas.tokens.mint.accessToken({
+      issuer,
+      client: clientOf(document),
+      user: site.alice,
+      scope: ['openid'],
+      authentication: { grantId: grant.id },
+      claims: named,
+    })
+    const { status, body } = await site.rpt(site.api, { ...asked, subject_token: token })
+    expect(status).toBe(200)
+    expect(claimsOf(body.access_token)).toMatchObject(named)
   })
 
   it('cannot use the grant with a client that it is not allowed to', async () => {

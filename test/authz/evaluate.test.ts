@@ -42,6 +42,51 @@ describe.each(anyBackend)('an evaluation ($name)', (backend) => {
   const evaluate = async (body: object) =>
     (await site.admin('POST', `/clients/${site.api.id}/authz/evaluate`, body)).body
 
+  it('reads the parts of a time in the time zone of the policy, and names the one that decided', async () => {
+    const path = `/clients/${site.api.id}/authz`
+    const night = { type: 'time', hour: 22, hourEnd: 5, timeZone: 'Europe/Amsterdam' }
+    const { body: policy } = await site.admin('POST', `${path}/policies`, {
+      name: 'night',
+      ...night,
+    })
+    expect(policy).toMatchObject(night)
+    const permission = { name: 'at-night', resources: ['secret'], policies: ['night'] }
+    const { body: made } = await site.admin('POST', `${path}/permissions`, permission)
+    const at = async (time: string) => {
+      const body = { userId: 'bob', resources: ['secret'], context: { time } }
+      const [{ scopes }] = (await evaluate(body)).results
+      const [answer] = scopes[0].permissions[0].policies
+      return [answer.status, answer.why]
+    }
+    expect(await at('2026-07-01T20:00:00Z')).toEqual([
+      'PERMIT',
+      '2026-07-01T20:00:00.000Z is within hour 22 to 5 in Europe/Amsterdam',
+    ])
+    expect(await at('2026-07-01T04:00:00Z')).toEqual([
+      'DENY',
+      '2026-07-01T04:00:00.000Z is hour 6 in Europe/Amsterdam, not hour 22 to 5',
+    ])
+    await site.admin('DELETE', `${path}/permissions/${made.id}`)
+  })
+
+  it.each([
+    [{ hourEnd: 5 }, '/hour'],
+    [{ year: 2027, yearEnd: 2026 }, '/yearEnd'],
+    [{ hour: 24 }, '/hour'],
+    [{ month: 0 }, '/month'],
+    [{ hour: 1.5 }, '/hour'],
+    [{ hour: 1, timeZone: 'Mars/Olympus' }, '/timeZone'],
+    [{ hours: 1 }, '/hours'],
+  ])('refuses the time %o at its field', async (fields, field) => {
+    const { send } = await site.server.signedIn('master', 'admin')
+    const { status, body } = await send(
+      'POST',
+      `/admin/realms/acme/clients/${site.api.id}/authz/policies`,
+      { name: 'odd', type: 'time', ...fields },
+    )
+    expect([status, body.errors[0].field]).toEqual([400, field])
+  })
+
   it('names every policy with its answer and its reason', async () => {
     const answer = await evaluate({
       userId: 'alice',

@@ -81,6 +81,87 @@ describe('two policies', () => {
   )
 })
 
+describe('two policies of any types', () => {
+  const user = { id: '0192f0c0-0000-7000-8000-000000000001', username: 'alice' }
+  const asAlice: Facts = {
+    ...asHolder,
+    clientRoles: new Set(['web/held']),
+    groups: new Set(['/held']),
+    clientId: 'held',
+    user,
+  }
+  /** The condition of each type, as it holds for alice and as it does not. */
+  const conditions: readonly (readonly [Partial<AuthzPolicyDoc>, Partial<AuthzPolicyDoc>])[] = [
+    [
+      { type: 'role', roles: ['held'] },
+      { type: 'role', roles: ['no'] },
+    ],
+    [
+      { type: 'client-role', clientRoles: ['web/held'] },
+      { type: 'client-role', clientRoles: ['web/no'] },
+    ],
+    [
+      { type: 'group', groups: ['/held'] },
+      { type: 'group', groups: ['/no'] },
+    ],
+    [
+      { type: 'client', clients: ['held'] },
+      { type: 'client', clients: ['no'] },
+    ],
+    [
+      { type: 'user', users: ['alice'] },
+      { type: 'user', users: ['bob'] },
+    ],
+    [
+      { type: 'time', hour: 12 },
+      { type: 'time', hour: 13 },
+    ],
+    [
+      { type: 'aggregate', policies: ['yes'] },
+      { type: 'aggregate', policies: ['no'] },
+    ],
+  ]
+  const always = [permitting('yes', true, 'POSITIVE'), permitting('no', false, 'POSITIVE')]
+  const logics = ['POSITIVE', 'NEGATIVE'] as const
+  const forms = conditions.flatMap((pair) =>
+    pair.flatMap((fields, index) =>
+      logics.map((logic) => ({ fields, logic, permits: (index === 0) === (logic === 'POSITIVE') })),
+    ),
+  )
+  const expected: Readonly<Record<DecisionStrategy, (permits: number) => boolean>> = {
+    UNANIMOUS: (permits) => permits === 2,
+    AFFIRMATIVE: (permits) => permits > 0,
+    CONSENSUS: (permits) => permits === 2,
+  }
+
+  it.each(strategies)('are combined by %s, whatever their types and logics', (strategy) => {
+    let tried = 0
+    for (const a of forms)
+      for (const b of forms) {
+        const evaluate = compileRules({
+          settings,
+          policies: [
+            ...always,
+            policyOf('a', { ...a.fields, logic: a.logic }),
+            policyOf('b', { ...b.fields, logic: b.logic }),
+          ],
+          permissions: [
+            permissionOf('p', {
+              resources: ['book'],
+              policies: ['a', 'b'],
+              decisionStrategy: strategy,
+            }),
+          ],
+        })(asAlice)
+        const wanted = expected[strategy](Number(a.permits) + Number(b.permits))
+        const shown = `${a.logic} ${JSON.stringify(a.fields)}, ${b.logic} ${JSON.stringify(b.fields)}`
+        expect(evaluate({ resource: book }).status, shown).toBe(wanted ? 'PERMIT' : 'DENY')
+        tried++
+      }
+    expect(tried).toBe((7 * 2 * 2) ** 2)
+  })
+})
+
 describe('a question that no policy asks', () => {
   const types = ['role', 'client-role', 'group', 'client', 'user', 'time', 'aggregate'] as const
 
@@ -163,19 +244,31 @@ describe('reasons', () => {
       { type: 'time', notBefore: '2026-06-01T12:00:01Z' },
       {},
       'DENY',
-      '2026-06-01T12:00:00.000Z is before 2026-06-01T12:00:01Z',
+      '2026-06-01T12:00:00.000Z is before notBefore 2026-06-01T12:00:01Z',
     ],
     [
       { type: 'time', notOnOrAfter: '2026-06-01T12:00:00Z' },
       {},
       'DENY',
-      '2026-06-01T12:00:00.000Z is not before 2026-06-01T12:00:00Z',
+      '2026-06-01T12:00:00.000Z is not before notOnOrAfter 2026-06-01T12:00:00Z',
     ],
     [
       { type: 'time', notBefore: '2026-06-01T12:00:00Z', notOnOrAfter: '2026-06-01T12:00:01Z' },
       {},
       'PERMIT',
-      '2026-06-01T12:00:00.000Z is within the time',
+      '2026-06-01T12:00:00.000Z is within notBefore 2026-06-01T12:00:00Z, notOnOrAfter 2026-06-01T12:00:01Z',
+    ],
+    [
+      { type: 'time', hour: 9, hourEnd: 11, timeZone: 'Europe/Amsterdam' },
+      {},
+      'DENY',
+      '2026-06-01T12:00:00.000Z is hour 14 in Europe/Amsterdam, not hour 9 to 11',
+    ],
+    [
+      { type: 'time', month: 6, hour: 22, hourEnd: 14, timeZone: 'Europe/Amsterdam' },
+      {},
+      'PERMIT',
+      '2026-06-01T12:00:00.000Z is within month 6, hour 22 to 14 in Europe/Amsterdam',
     ],
   ]
 
@@ -190,6 +283,53 @@ describe('reasons', () => {
       { name: 'p', type: policy.type, logic: 'POSITIVE', status, why },
     ])
   })
+})
+
+it('explains an aggregate by its count and by the answers of the policies in it, however deep', () => {
+  const evaluate = compileRules({
+    settings,
+    policies: [
+      permitting('held', true, 'POSITIVE'),
+      permitting('missing', false, 'POSITIVE'),
+      policyOf('inner', {
+        type: 'aggregate',
+        policies: ['held', 'missing'],
+        decisionStrategy: 'AFFIRMATIVE',
+      }),
+      policyOf('outer', {
+        type: 'aggregate',
+        policies: ['inner', 'missing'],
+        logic: 'NEGATIVE',
+      }),
+    ],
+    permissions: [permissionOf('p', { resources: ['book'], policies: ['outer'] })],
+  })(asHolder)
+  const [answer] = evaluate({ resource: book }).scopes
+  const leaf = { type: 'role', logic: 'POSITIVE' }
+  const missing = { name: 'missing', ...leaf, status: 'DENY', why: 'has no role of missing' }
+  expect(answer?.permissions()[0]?.policies).toEqual([
+    {
+      name: 'outer',
+      type: 'aggregate',
+      logic: 'NEGATIVE',
+      status: 'PERMIT',
+      why: '1 of 2 policies permit, UNANIMOUS',
+      policies: [
+        {
+          name: 'inner',
+          type: 'aggregate',
+          logic: 'POSITIVE',
+          status: 'PERMIT',
+          why: '1 of 2 policies permit, AFFIRMATIVE',
+          policies: [
+            { name: 'held', ...leaf, status: 'PERMIT', why: 'has the role held' },
+            missing,
+          ],
+        },
+        missing,
+      ],
+    },
+  ])
 })
 
 const names = ['a', 'b', 'c', 'd'] as const

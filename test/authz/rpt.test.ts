@@ -3,7 +3,9 @@
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
+import { clientOf } from '#server/tokens/client.ts'
 import { basic, claimsOf } from '../oidc/fixture.ts'
+import { issueGrant, issuerOf } from '../oidc/users.ts'
 import { backends } from '../support/backends.ts'
 import { type AuthzSite, openAuthzSite, umaGrant } from './site.ts'
 
@@ -163,6 +165,38 @@ describe.each(backends)('a requesting party token ($name)', (backend) => {
       subject_token: token,
     })
     expect(claimsOf(generic.access_token)).toMatchObject({ aud: 'api' })
+  })
+
+  it('takes the user of an id token as claim_token, and pushed claims in base64url or base64', async () => {
+    const { grant } = await issueGrant(site, site.app, site.alice)
+    const issuer = await issuerOf(site)
+    const document = await issuer.view.byId('client', site.app.id)
+    if (!document) throw new Error('no client')
+    const idToken = await site.server.areas.tokens.mint.idToken({
+      issuer,
+      client: clientOf(document),
+      user: site.alice,
+      scope: ['openid'],
+      authentication: { grantId: grant.id },
+    })
+    const fields = { audience: 'api', permission: 'order#read' }
+    const format = 'http://openid.net/specs/openid-connect-core-1_0.html#IDToken'
+    const byIdToken = { ...fields, claim_token: idToken, claim_token_format: format }
+    const { status, body } = await site.rpt(site.app, byIdToken)
+    expect(status).toBe(200)
+    expect(claimsOf(body.access_token)).toMatchObject({ sub: site.alice.id, aud: 'api' })
+    // An id token is for its client alone.
+    expect((await site.rpt(site.api, byIdToken)).body.error).toBe('invalid_grant')
+    for (const encoding of ['base64url', 'base64'] as const) {
+      const claims = Buffer.from(JSON.stringify({ 'user.agent': ['~~~???'] })).toString(encoding)
+      const pushed = {
+        ...fields,
+        claim_token: claims,
+        claim_token_format: 'urn:ietf:params:oauth:token-type:jwt',
+      }
+      expect((await site.rpt(alice, pushed)).status).toBe(200)
+      expect((await site.rpt(bob, pushed)).body.error).toBe('request_denied')
+    }
   })
 
   it('upgrades an RPT, and evaluates again what that had', async () => {

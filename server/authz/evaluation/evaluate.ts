@@ -58,11 +58,10 @@ const byOwner = (
   scope: string | null,
   { user, shared }: Facts,
 ): string | undefined => {
-  if (!resource?.doc.ownerManagedAccess || !resource.doc.owner || !user) return undefined
-  if (isNamed(resource.doc.owner, user)) return 'the user owns the resource'
+  if (!resource?.doc.ownerManagedAccess || !resource.doc.owner) return undefined
+  if (user && isNamed(resource.doc.owner, user)) return 'the user owns the resource'
   const given = shared.get(resource.id)
-  if (!given) return undefined
-  return scope === null || given.has(scope) ? 'the owner shared it with the user' : undefined
+  return scope === null ? given?.values().next().value : given?.get(scope)
 }
 
 export const compileRules = ({ settings, policies, permissions }: Rules): Evaluator => {

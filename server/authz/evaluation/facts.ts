@@ -21,8 +21,8 @@ export interface Facts {
   readonly clientId?: string | undefined
   /** Epoch milliseconds. */
   readonly now: number
-  /** Scopes that owners have shared with the user, by the id of the resource; an empty set shares the resource alone. */
-  readonly shared: ReadonlyMap<string, ReadonlySet<string>>
+  /** Scopes that owners have opened, by the id of the resource, each with the reason; '' is the resource without scopes. */
+  readonly shared: ReadonlyMap<string, ReadonlyMap<string, string>>
 }
 
 /**

@@ -8,6 +8,7 @@ import { circleFrom } from '#schemas/graph/circle.ts'
 import type { AuthzPolicyDoc } from '#schemas/kinds/authorization/authz-policy.ts'
 import { type Facts, isNamed } from './facts.ts'
 import { decideBy, type Status, statusOf } from './strategy.ts'
+import { compileTime } from './time.ts'
 
 export interface PolicyAnswer {
   readonly name: string
@@ -80,19 +81,9 @@ const isUser =
       : { holds: true, why: `the user is ${found}` }
   }
 
-const isTime = ({ notBefore, notOnOrAfter }: AuthzPolicyDoc): Condition => {
-  const from = notBefore ? Date.parse(notBefore) : undefined
-  const until = notOnOrAfter ? Date.parse(notOnOrAfter) : undefined
-  return ({ now }) => {
-    if (from === undefined && until === undefined)
-      return { holds: undefined, why: 'the policy names no moment' }
-    const at = new Date(now).toISOString()
-    if (from !== undefined && now < from)
-      return { holds: false, why: `${at} is before ${notBefore}` }
-    if (until !== undefined && now >= until)
-      return { holds: false, why: `${at} is not before ${notOnOrAfter}` }
-    return { holds: true, why: `${at} is within the time` }
-  }
+const isTime = (policy: AuthzPolicyDoc): Condition => {
+  const answer = compileTime(policy)
+  return ({ now }) => answer(now)
 }
 
 const aggregate =

@@ -47,10 +47,7 @@ const questionsOf = (
 ): readonly Question[] => {
   const cut = text.lastIndexOf('#')
   if (cut === -1) return [{ resource: findResource(server, text, form) }]
-  const scopes = text
-    .slice(cut + 1)
-    .split(',')
-    .filter((scope) => scope !== '')
+  const scopes = [...new Set(text.slice(cut + 1).split(','))].filter((scope) => scope !== '')
   if (scopes.some((scope) => !server.scopes.has(scope)))
     throw invalidScope('the resource server has no such scope')
   const name = text.slice(0, cut)
@@ -105,6 +102,22 @@ export interface Asked {
   readonly isEverything: boolean
 }
 
+/**
+ * One question for a resource, with each scope once. A form can name a scope of all resources some thousand times, and each
+ * answer takes memory (CWE-770).
+ */
+const combined = (questions: readonly Question[]): readonly Question[] => {
+  const scopesOf = new Map<Resource | undefined, Set<string> | 'all'>()
+  for (const { resource, scopes } of questions) {
+    const before = scopesOf.get(resource) ?? new Set<string>()
+    if (before !== 'all') for (const scope of scopes ?? []) before.add(scope)
+    scopesOf.set(resource, scopes === undefined ? 'all' : before)
+  }
+  return [...scopesOf].map(([resource, scopes]) =>
+    scopes === 'all' ? { resource } : { resource, scopes: [...scopes] },
+  )
+}
+
 export const askedFor = (
   server: ResourceServer,
   form: Parameters,
@@ -112,7 +125,7 @@ export const askedFor = (
   upgraded: Claims | undefined,
 ): Asked => {
   const named = [
-    ...form.all('permission').flatMap((text) => questionsOf(server, text, form)),
+    ...[...new Set(form.all('permission'))].flatMap((text) => questionsOf(server, text, form)),
     ...(ticket?.permissions ?? []).flatMap(({ resourceId, scopes }) =>
       stillThere(server, resourceId, withMore(server, resourceId, scopes, form)),
     ),
@@ -124,7 +137,7 @@ export const askedFor = (
   return {
     questions: isEverything
       ? server.resources.map((resource) => ({ resource }))
-      : [...named, ...before],
+      : combined([...named, ...before]),
     isEverything,
   }
 }

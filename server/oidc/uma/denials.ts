@@ -51,11 +51,11 @@ export const createDenials = ({
   users,
   recorder,
 }: {
-  readonly authz: Pick<AuthzArea, 'tickets' | 'shares'>
+  readonly authz: Pick<AuthzArea, 'tickets' | 'shares' | 'limits'>
   readonly users: Pick<Users, 'find'>
   readonly recorder: Recorder
 }): Denials => {
-  const { tickets, shares } = authz
+  const { tickets, shares, limits } = authz
 
   /** The requests to owners that the denial becomes. */
   const requestsOf = async ({
@@ -84,6 +84,29 @@ export const createDenials = ({
     return wanted
   }
 
+  /** Why owners are not asked; nothing where there is room for the requests that are new. */
+  const crowdedBy = async (
+    realm: string,
+    requests: readonly SharedScope[],
+  ): Promise<string | undefined> => {
+    const { requestsOfRequester, requestsOfOwner } = limits
+    const rows = await shares.ofRequester(realm, requests[0]?.requesterId ?? '')
+    const known = new Set(rows.map(({ resource_id, scope }) => `${resource_id} ${scope}`))
+    const added = requests.filter(
+      ({ resourceId, scope }) => !known.has(`${resourceId} ${scope ?? ''}`),
+    )
+    if (added.length === 0) return undefined
+    const waiting = rows.filter(({ granted }) => granted === 0).length
+    if (waiting + added.length > requestsOfRequester)
+      return `not authorized, and no owner was asked: ${waiting} requests of the user wait, and ${requestsOfRequester} may`
+    for (const [ownerId, ofOwner] of Map.groupBy(added, (one) => one.ownerId)) {
+      const before = await shares.waitingFor(realm, ownerId)
+      if (before + ofOwner.length > requestsOfOwner)
+        return `not authorized, and the owner was not asked: ${before} requests wait for the owner, and ${requestsOfOwner} may`
+    }
+    return undefined
+  }
+
   const isWaiting = async ({ party, context, answers }: Denied): Promise<boolean> => {
     if (!party.user) return false
     const asked = new Set(deniedScopes(answers).map(({ resource }) => resource.id))
@@ -110,8 +133,10 @@ export const createDenials = ({
   return async (denied) => {
     const { context, party, server, ticket } = denied
     if (!ticket) return requestDenied('not authorized')
-    const requests = flagIn(context.form, 'submit_request', false) ? await requestsOf(denied) : []
-    const isSubmitted = requests.length > 0 || (await isWaiting(denied))
+    const wanted = flagIn(context.form, 'submit_request', false) ? await requestsOf(denied) : []
+    const crowded = wanted.length > 0 ? await crowdedBy(context.issuer.name, wanted) : undefined
+    const requests = crowded === undefined ? wanted : []
+    const isSubmitted = crowded === undefined && (requests.length > 0 || (await isWaiting(denied)))
     const isUnknown = party.user === undefined
     const next =
       isSubmitted || isUnknown
@@ -137,6 +162,6 @@ export const createDenials = ({
           required_claims: [{ name: 'sub', claim_token_format: [idTokenFormat] }],
         },
       })
-    return requestDenied('not authorized')
+    return requestDenied(crowded ?? 'not authorized')
   }
 }

@@ -20,7 +20,7 @@ import { type ProtectionParts, protectionCaller } from './protection-token.ts'
 export interface PermissionParts extends ProtectionParts {
   readonly issuers: Issuers
   readonly recorder: Recorder
-  readonly authz: Pick<AuthzArea, 'resourceServers' | 'tickets'>
+  readonly authz: Pick<AuthzArea, 'resourceServers' | 'tickets' | 'limits'>
 }
 
 const path = '/authz/protection/permission'
@@ -61,6 +61,7 @@ const answerSchema = {
 } as const
 
 const invalidResource = oauthError('invalid_resource_id')
+const tooMany = oauthError('temporarily_unavailable', 429)
 const readBody = jsonReader<PermissionRequest | readonly PermissionRequest[]>(bodySchema)
 
 /** Of this resource server alone: the ticket cannot name what another one protects. */
@@ -86,6 +87,11 @@ export const permission = (parts: PermissionParts): Endpoint => {
     const { client } = await protectionCaller(parts, issuer, incoming, reply)
     const server = await authz.resourceServers(issuer.view, client)
     const permissions = [readBody(incoming)].flat().map((one) => permissionIn(server, one))
+    if ((await authz.tickets.waitingAt(client.id)) >= authz.limits.ticketsOfClient)
+      throw tooMany(
+        `${authz.limits.ticketsOfClient} tickets of this resource server are unused: wait until some expire`,
+        { retryAfter: 60 },
+      )
     const { ticket, statements } = authz.tickets.create({
       realm: issuer.name,
       clientId: client.id,
@@ -107,7 +113,7 @@ export const permission = (parts: PermissionParts): Endpoint => {
             operationId: 'create-uma-ticket',
             summary: 'Makes a permission ticket (UMA 2.0)',
             json: bodySchema,
-            replies: { 201: answerSchema, ...refusals(400, 401, 403) },
+            replies: { 201: answerSchema, ...refusals(400, 401, 403, 429) },
             callers: ['token'],
           }),
           handle,

@@ -7,15 +7,14 @@
  */
 
 import type { FastifyRequest } from 'fastify'
-import type { Clock } from '#server/platform/clock.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { parseScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import { invalidGrant, invalidRequest } from '../errors.ts'
 import { presentedToken, refuseToken } from '../token/bearer.ts'
+import { createLiveIdToken, type LiveIdTokenParts } from '../token/grants/exchange/live-id-token.ts'
 import type { GrantContext } from '../token/grants/grant.ts'
 
 export const idTokenFormat = 'http://openid.net/specs/openid-connect-core-1_0.html#IDToken'
@@ -29,10 +28,8 @@ export interface RequestingParty {
   readonly scope: readonly string[]
 }
 
-export interface PartyParts {
+export interface PartyParts extends LiveIdTokenParts {
   readonly verifier: Pick<Verifier, 'accessToken' | 'idToken' | 'grant'>
-  readonly grantsStore: Pick<GrantsStore, 'dataOf' | 'scopeOf'>
-  readonly clock: Clock
 }
 
 const hasToken = ({ headers: { authorization } }: FastifyRequest): boolean =>
@@ -60,25 +57,15 @@ const checkPushedClaims = (claimToken: string): void => {
 }
 
 export const createReadParty = ({ verifier, grantsStore, clock }: PartyParts) => {
-  const idToken = async (
-    { issuer, client }: GrantContext,
-    value: string,
-  ): Promise<RequestingParty> => {
-    const read = await verifier.idToken(issuer, value)
-    const live =
-      read?.aud === client.clientId && read.exp * 1000 > clock.now()
-        ? await verifier.grant(issuer, read.grantId)
-        : undefined
-    if (!read || !live?.user || live.grant.client_id !== client.id)
+  const liveIdToken = createLiveIdToken({ verifier, grantsStore, clock })
+
+  const idToken = async (context: GrantContext, value: string): Promise<RequestingParty> => {
+    const token = await liveIdToken(context, value)
+    if (!token)
       throw invalidGrant('the claim_token is not good', {
         detail: 'it is no id token of this client',
       })
-    const claims = { ...grantsStore.dataOf(live.grant).claims, ...read.claims }
-    return {
-      user: live.user,
-      token: { ...live, claims, client },
-      scope: grantsStore.scopeOf(live.grant),
-    }
+    return { user: token.user, token, scope: token.scope }
   }
 
   const accessToken = async (

@@ -3,22 +3,16 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Resource } from '#server/authz/evaluation/evaluate.ts'
 import type { AuthzArea } from '#server/authz/open.ts'
-import type { ResourceServer } from '#server/authz/resource-servers.ts'
 import { resourceAt } from '#server/authz/resource-uris.ts'
-import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Users } from '#server/users/users.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { invalidRequest, oauthError } from '../errors.ts'
-import { freshIssuer } from '../issuer.ts'
 import { type Parameters, queryOf } from '../parameters.ts'
 import { jsonReader, takeJson } from './json-body.ts'
-import {
-  type ProtectionCaller,
-  type ProtectionParts,
-  protectionCaller,
-  refuseUnlessManaging,
-} from './protection-token.ts'
+import { pageIn } from './list-query.ts'
+import { createPlaceOf, type OneRoute, type Place, type PlaceParts } from './protection-place.ts'
+import { refuseUnlessManaging } from './protection-token.ts'
 import {
   describedResource,
   fieldsIn,
@@ -27,23 +21,12 @@ import {
   resourceSchema,
 } from './resource-description.ts'
 
-export interface ResourceSetParts extends ProtectionParts {
-  readonly issuers: Issuers
+export interface ResourceSetParts extends PlaceParts {
   readonly authz: Pick<AuthzArea, 'resourceServers' | 'registration'>
   readonly users: Pick<Users, 'find'>
 }
 
 const path = '/authz/protection/resource_set'
-
-interface ResourceRoute {
-  Params: { realm: string; id: string }
-}
-
-interface Place extends ProtectionCaller {
-  readonly issuer: Issuer
-  readonly server: ResourceServer
-  readonly sourceIp: string
-}
 
 const notFound = oauthError('invalid_request', 404)
 const forbidden = oauthError('access_denied', 403)
@@ -63,15 +46,6 @@ const listed = {
 } as const
 
 const readBody = jsonReader<ResourceDescription>(resourceSchema)
-const mostListed = 1000
-const usualListed = 100
-
-const numberIn = (query: Parameters, name: string, fallback: number): number => {
-  const text = query.get(name)
-  if (text === undefined) return fallback
-  if (!/^\d{1,9}$/.test(text)) throw invalidRequest(`${name} must be a number`)
-  return Number(text)
-}
 
 /** Filters by what a query may name. */
 const selected = (resources: readonly Resource[], query: Parameters): readonly Resource[] => {
@@ -94,25 +68,24 @@ const selected = (resources: readonly Resource[], query: Parameters): readonly R
 }
 
 export const resourceSet = (parts: ResourceSetParts): Endpoint => {
-  const { issuers, authz, users } = parts
-  const { resourceServers, registration } = authz
+  const { users } = parts
+  const { registration } = parts.authz
 
+  const placed = createPlaceOf(parts)
   const placeOf = async (
-    request: FastifyRequest<ResourceRoute>,
+    request: FastifyRequest<OneRoute>,
     reply: FastifyReply,
   ): Promise<Place> => {
-    const issuer = await freshIssuer(issuers, request)
-    const caller = await protectionCaller(parts, issuer, request, reply)
-    refuseUnlessManaging(caller)
-    const server = await resourceServers(issuer.view, caller.client)
-    return { ...caller, issuer, server, sourceIp: request.ip }
+    const place = await placed(request, reply)
+    refuseUnlessManaging(place)
+    return place
   }
 
   /** A user sees and changes no resource of others. */
   const ownedIn = ({ server, user }: Place): readonly Resource[] =>
     user ? server.resources.filter(({ doc }) => doc.owner === user.id) : server.resources
 
-  const resourceIn = (place: Place, { params }: FastifyRequest<ResourceRoute>): Resource => {
+  const resourceIn = (place: Place, { params }: FastifyRequest<OneRoute>): Resource => {
     const resource = ownedIn(place).find(({ id }) => id === params.id)
     if (!resource) throw notFound('there is no such resource')
     return resource
@@ -141,11 +114,10 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
     sourceIp,
   })
 
-  const list = async (request: FastifyRequest<ResourceRoute>, reply: FastifyReply) => {
+  const list = async (request: FastifyRequest<OneRoute>, reply: FastifyReply) => {
     const place = await placeOf(request, reply)
     const query = queryOf(request)
-    const first = numberIn(query, 'first', 0)
-    const max = Math.min(numberIn(query, 'max', usualListed), mostListed)
+    const { first, max } = pageIn(query)
     const found = selected(ownedIn(place), query).slice(first, first + max)
     const isDeep = query.get('deep') === 'true'
     return reply.send(
@@ -153,12 +125,12 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
     )
   }
 
-  const read = async (request: FastifyRequest<ResourceRoute>, reply: FastifyReply) => {
+  const read = async (request: FastifyRequest<OneRoute>, reply: FastifyReply) => {
     const place = await placeOf(request, reply)
     return reply.send(describedResource(resourceIn(place, request), place.client.clientId))
   }
 
-  const create = async (request: FastifyRequest<ResourceRoute>, reply: FastifyReply) => {
+  const create = async (request: FastifyRequest<OneRoute>, reply: FastifyReply) => {
     const place = await placeOf(request, reply)
     const body = readBody(request)
     const fields = fieldsIn(body, await ownerOf(place, body))
@@ -167,7 +139,7 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
     return reply.code(201).header('location', `${place.issuer.url}${path}/${id}`).send(made)
   }
 
-  const replace = async (request: FastifyRequest<ResourceRoute>, reply: FastifyReply) => {
+  const replace = async (request: FastifyRequest<OneRoute>, reply: FastifyReply) => {
     const place = await placeOf(request, reply)
     const { id } = resourceIn(place, request)
     const body = readBody(request)
@@ -176,7 +148,7 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
     return reply.send(describedResource({ id, doc: fields }, place.client.clientId))
   }
 
-  const remove = async (request: FastifyRequest<ResourceRoute>, reply: FastifyReply) => {
+  const remove = async (request: FastifyRequest<OneRoute>, reply: FastifyReply) => {
     const place = await placeOf(request, reply)
     const { id } = resourceIn(place, request)
     await registration.remove(registrationPlace(place), id)
@@ -189,7 +161,7 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
 
   const routes = (app: FastifyInstance): void => {
     takeJson(app)
-    app.get<ResourceRoute>(
+    app.get<OneRoute>(
       urlOf(path),
       describe({
         operationId: 'list-uma-resources',
@@ -199,7 +171,7 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
       }),
       list,
     )
-    app.get<ResourceRoute>(
+    app.get<OneRoute>(
       one,
       describe({
         operationId: 'read-uma-resource',
@@ -209,7 +181,7 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
       }),
       read,
     )
-    app.post<ResourceRoute>(
+    app.post<OneRoute>(
       urlOf(path),
       describe({
         operationId: 'create-uma-resource',
@@ -221,7 +193,7 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
       }),
       create,
     )
-    app.put<ResourceRoute>(
+    app.put<OneRoute>(
       one,
       describe({
         operationId: 'replace-uma-resource',
@@ -233,7 +205,7 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
       }),
       replace,
     )
-    app.delete<ResourceRoute>(
+    app.delete<OneRoute>(
       one,
       describe({
         operationId: 'delete-uma-resource',

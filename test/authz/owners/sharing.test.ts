@@ -1,9 +1,9 @@
 /** Owner-managed sharing (UMA 2.0): a request becomes a share in the owner's hands, and ends there. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { backends } from '../support/backends.ts'
-import type { Client } from '../support/server.ts'
-import { type AuthzSite, openAuthzSite } from './site.ts'
+import { backends } from '../../support/backends.ts'
+import type { Client } from '../../support/server.ts'
+import { type AuthzSite, openAuthzSite } from '../site.ts'
 
 const path = '/realms/acme/account/sharing'
 
