@@ -56,6 +56,18 @@ const ownedAgent = ({ document, doc, state, standing }: KnownAgent): OwnedAgent 
   overdue: standing.because === 'review',
 })
 
+/** As an export of personal data has those that the user answers for. */
+export const ownedRecords = (agents: readonly KnownAgent[], userId: string) =>
+  agents
+    .filter(({ state }) => state.owner_user_id === userId)
+    .map(({ document, standing, state }) => ({
+      role: 'owner',
+      agentId: document.id,
+      name: document.key,
+      status: standing.status,
+      lastReviewedDate: state.last_reviewed_at,
+    }))
+
 export const createOwnAgents = (parts: OwnAgentsParts) => {
   const { delegations, consents, lifecycle, review, recorder } = parts
 

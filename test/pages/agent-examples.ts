@@ -31,6 +31,31 @@ export const agentExamples: Readonly<Record<string, Show>> = {
         until: time,
       },
     }),
+  'consent-agent-risky': (pages, reply, page) =>
+    pages.consent(reply, {
+      ...page,
+      ...asked,
+      ...words,
+      risky: ['Payments in your name'],
+      host: 'fahrplan.example',
+      agent: { name: 'Reise & Karten-Assistent' },
+    }),
+  'agent-confirm': (pages, reply, page) =>
+    pages.agentConfirm(reply, {
+      ...page,
+      username: 'alice',
+      agent: {
+        name: 'Reise & Karten-Assistent',
+        description: 'Bucht Fahrten, um die Sie ihn bitten.',
+        until: time,
+      },
+      risky: ['Payments in your name', 'Changes of your address'],
+      targets: ['https://payments.fahrplan.example/a/long/path/of/the/service'],
+    }),
+  'agent-confirmed': (pages, reply, page) =>
+    pages.agentConfirmed(reply, { ...page, agent: 'Reise-Assistent', notice: 'allowed' }),
+  'agent-confirmed-gone': (pages, reply, page) =>
+    pages.agentConfirmed(reply, { ...page, agent: 'Reise-Assistent', notice: 'gone' }),
   'account-agents': (pages, reply, page) =>
     pages.accountAgents(reply, {
       ...page,

@@ -1,6 +1,6 @@
 /**
  * The lifecycle of agents: PENDING, ACTIVE, SUSPENDED, REVOKED. A suspension ends everything that was issued to the client of
- * the agent, for good: an activation does not bring old tokens back.
+ * the agent, for good. So does an activation: a token request that was under way during the suspension may have come after it.
  */
 
 import { Client } from '#schemas/kinds/clients/client.ts'
@@ -164,8 +164,7 @@ export const createLifecycle = (parts: LifecycleParts): Lifecycle => {
         next_review_at: to === 'ACTIVE' ? reviewDueAt(doc.reviewEvery, now) : null,
       }
       if (to === 'ACTIVE') refuseUnlessUsable(agent, doc, state, change)
-      const ends = to === 'ACTIVE' ? [] : await endTokens(view, doc)
-      await commit(view, agent, [state, change], [event, by], ends)
+      await commit(view, agent, [state, change], [event, by], await endTokens(view, doc))
     },
 
     attest: async (view, agent, by) => {

@@ -3,10 +3,10 @@
  * by id beside it, so that an agent stays the user's when the user gets another name.
  */
 
-import { Client } from '#schemas/kinds/clients/client.ts'
+import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { AgentDoc } from '#schemas/kinds/provisioning/agent.ts'
 import { User } from '#schemas/kinds/users/user.ts'
-import { invalid, type Problem } from '#schemas/problems.ts'
+import { invalid, Problem } from '#schemas/problems.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
@@ -14,6 +14,7 @@ import {
   agentStates,
   changeAgentState,
   insertAgentStates,
+  type OwnedState,
 } from '#server/tokens/agents/agent-states.ts'
 import { reviewDueAt, standingOf } from '#server/tokens/agents/agents.ts'
 import { putNotBefore } from '#server/tokens/grants/not-before.ts'
@@ -105,13 +106,38 @@ const endTokens = (drafts: readonly Draft[], tools: PrepareTools): Statement[] =
     }),
   )
 
+/**
+ * The client of an agent that may not be used would get tokens as an ordinary client once the agent is gone or has another
+ * client: it goes with the agent, or is disabled.
+ */
+const freedClient = (
+  draft: Draft,
+  state: OwnedState | undefined,
+  tools: PrepareTools,
+): Problem | undefined => {
+  const { before, body } = draft
+  const clientId = before?.body['clientId']
+  if (!before || clientId === undefined || body?.['clientId'] === clientId) return undefined
+  const { status } = standingOf(contentOf<AgentDoc>(before), state, tools.now)
+  if (status !== 'SUSPENDED' && status !== 'REVOKED') return undefined
+  const client = tools.drafts
+    .all()
+    .find(({ kind, before: was }) => kind.kind === Client.kind && was?.key === clientId)
+  if (!client?.body || !draftValue<ClientDoc>(client).enabled || client.key === body?.['clientId'])
+    return undefined
+  return new Problem(
+    'in-use',
+    `the agent "${before.key}" is ${status}, and its client "${clientId}" would get tokens again without it; delete the client or set enabled: false, in the same change or before`,
+  )
+}
+
 export const agent: Behaviour = {
   prepare: async (drafts, tools) => {
     const owners = await ownersOf(drafts, tools)
     const kept = drafts.filter(({ body }) => body !== null)
     const states = await agentStates(
       tools,
-      kept.flatMap(({ before }) => before?.id ?? []),
+      drafts.flatMap(({ before }) => before?.id ?? []),
     )
     const ownerFor = (draft: Draft): string | null | Problem => {
       if (draft.body === null) return null
@@ -127,7 +153,11 @@ export const agent: Behaviour = {
     return {
       prepared: drafts.map((draft) => {
         const owner = decided.get(draft)
-        return typeof owner === 'object' && owner !== null ? { refused: owner } : {}
+        const refused =
+          typeof owner === 'object' && owner !== null
+            ? owner
+            : freedClient(draft, states.get(draft.id), tools)
+        return refused ? { refused } : {}
       }),
       statements: [
         ...endTokens(drafts, tools),

@@ -14,7 +14,7 @@ import { contentOf, type StoredDocument } from '#server/storage/documents/docume
 import type { AgentStateRow } from '#server/storage/tables/agent-tables.ts'
 import { grantedScopes, openidScope, parseScope, ScopeError } from '../access/scopes.ts'
 import type { TokenClient } from '../client.ts'
-import { agentState, type OwnedState, touchAgent } from './agent-states.ts'
+import { createAgentState, type OwnedState, touchAgent } from './agent-states.ts'
 
 export type AgentStatus = AgentStateRow['status']
 
@@ -71,7 +71,7 @@ export const standingOf = (
 /** How exactly the last use is known: each node writes it no more often. */
 const touchEvery = 60_000
 
-const boundAgent = (document: StoredDocument): BoundAgent => ({
+export const boundAgent = (document: StoredDocument): BoundAgent => ({
   id: document.id,
   name: document.key,
   doc: contentOf<AgentDoc>(document),
@@ -106,6 +106,8 @@ export const createAgents = ({
   /** A view stays the same object until the realm changes. */
   const byView = new WeakMap<RealmView, Promise<ReadonlyMap<string, BoundAgent>>>()
 
+  const stateOf = createAgentState(storage)
+
   /** When this node last noted the use of an agent. */
   const touched = new Map<string, number>()
 
@@ -126,7 +128,7 @@ export const createAgents = ({
   }
 
   const standing = async ({ id, doc }: BoundAgent): Promise<AgentStanding> =>
-    standingOf(doc, await agentState(storage, id), clock.now())
+    standingOf(doc, await stateOf(id), clock.now())
 
   const within: Agents['within'] = async (view, { clientId }, scope) => {
     const agent = await of(view, clientId)

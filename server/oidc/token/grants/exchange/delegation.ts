@@ -1,11 +1,13 @@
 /**
  * Delegation to an agent (RFC 8693 §1.1): the agent gets a token that is about the user and names the agent as actor. Its
- * scope is what the request, the subject token, the agent and the consent of the user have in common. It ends with the subject
+ * scope is what the request, the subject token, the agent and the consent of the user have in common; high-risk scopes are
+ * confirmed by the user besides. It ends with the subject
  * token, with the session of the user, with the consent and with the agent, and it has no refresh token.
  */
 
 import type { Clock } from '#server/platform/clock.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { rememberedScopes } from '#server/tokens/access/high-risk.ts'
 import { allowedScopes, openidScope, parseScope } from '#server/tokens/access/scopes.ts'
 import type { Agents, BoundAgent } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
@@ -13,15 +15,15 @@ import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import { readTokenId } from '#server/tokens/token-ids.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
-import type { Consents } from '../../../consent/consents.ts'
-import type { Delegations } from '../../../delegation/delegations.ts'
+import type { Confirm } from '../../../delegation/confirm.ts'
+import type { Delegations, DelegationTerms } from '../../../delegation/delegations.ts'
 import {
   invalidRequest,
   invalidScope,
   type OAuthError,
   unauthorizedClient,
 } from '../../../errors.ts'
-import { type Actor, actingChain, mayAct } from '../../acting.ts'
+import { type Actor, actingChain, impersonatorIn, mayAct } from '../../acting.ts'
 import type { Grant, GrantContext } from '../grant.ts'
 import {
   allowedAudiences,
@@ -42,8 +44,8 @@ export interface DelegationParts {
   readonly grantsStore: GrantsStore
   readonly clock: Clock
   readonly agents: Pick<Agents, 'of'>
-  readonly consents: Pick<Consents, 'scopesOf'>
-  readonly delegations: Pick<Delegations, 'find' | 'use'>
+  readonly delegations: Pick<Delegations, 'terms' | 'use'>
+  readonly confirm: Confirm
 }
 
 /** Seconds: an agent asks again, and is judged again. */
@@ -55,10 +57,13 @@ const notAllowed = (): OAuthError =>
 /** The user of the token, and what is known of it. */
 type Subject = ExchangedToken & { readonly user: UserRow }
 
+/** Read once for a request. */
+type TermsOf = (user: UserRow) => Promise<DelegationTerms>
+
 const isOfUser = (token: ExchangedToken): token is Subject => token.user !== undefined
 
 export const delegation = (parts: DelegationParts): Grant => {
-  const { grantsStore, clock, agents, consents, delegations } = parts
+  const { grantsStore, clock, agents, delegations, confirm } = parts
   const read = createReadExchangedToken(parts)
 
   const agentOf = async ({ issuer, client }: GrantContext): Promise<BoundAgent> => {
@@ -71,22 +76,29 @@ export const delegation = (parts: DelegationParts): Grant => {
   }
 
   /** One that was issued to the agent or is for it, that names it in `may_act`, or of a user who consented to the agent. */
-  const subjectOf = async (context: GrantContext, actor: Actor): Promise<Subject> => {
-    const { issuer, client, form } = context
+  const subjectOf = async (
+    context: GrantContext,
+    actor: Actor,
+    termsOf: TermsOf,
+  ): Promise<Subject> => {
+    const { issuer, form } = context
     if (form.get('subject_token_type') === idTokenType)
       throw invalidRequest('the subject of a delegation is an access token, no id token')
     const token = await read(context, 'subject_token', async ({ claims, user }) => {
       if (mayAct(issuer, claims['may_act'], actor)) return true
-      return user !== undefined && (await consents.scopesOf(user.id, client.id)) !== undefined
+      return user !== undefined && (await termsOf(user)).consent !== undefined
     })
     if (!isOfUser(token)) throw badToken('subject_token', 'it is of no user')
     return token
   }
 
-  /** The agent itself, by its own token where it shows one. */
-  const checkActor = async (context: GrantContext, subject: Subject): Promise<void> => {
+  /** What the agent's own token ends with, where it shows one: that of a workload ends with its credential. */
+  const endingsOfActor = async (
+    context: GrantContext,
+    subject: Subject,
+  ): Promise<readonly string[]> => {
     const { client, form } = context
-    if (form.get('actor_token') === undefined) return
+    if (form.get('actor_token') === undefined) return []
     if (form.get('actor_token') === form.get('subject_token'))
       throw badToken('actor_token', 'it is the subject_token')
     const shown = await read(context, 'actor_token')
@@ -94,33 +106,32 @@ export const delegation = (parts: DelegationParts): Grant => {
       throw badToken('actor_token', 'the actor is the subject')
     if (shown.account?.id !== client.id || shown.client.id !== client.id)
       throw badToken('actor_token', "it is not the agent's own token")
+    return readTokenId(String(shown.claims['jti'] ?? '')).actorGrantIds
   }
 
   /** What the user has consented to; undefined where nothing was asked of the user. */
-  const consentOf = async (
-    { id: userId }: UserRow,
-    { id, doc }: TokenClient,
-    agent: BoundAgent,
-  ): Promise<ReadonlySet<string> | undefined> => {
-    const row = await delegations.find(userId, agent.id)
-    if (row?.revoked_at) throw notAllowed()
-    const consent = await consents.scopesOf(userId, id)
-    if (!consent && doc.consentRequired) throw notAllowed()
+  const consentIn = (
+    { seen, consent }: DelegationTerms,
+    { doc }: TokenClient,
+  ): ReadonlySet<string> | undefined => {
+    if (seen?.revoked_at || (!consent && doc.consentRequired)) throw notAllowed()
     return consent
   }
 
   const scopeOf = async (
-    { client, form }: GrantContext,
+    { issuer, client, form }: GrantContext,
     subject: Subject,
     agent: BoundAgent,
+    terms: DelegationTerms,
   ): Promise<readonly string[]> => {
-    const consent = await consentOf(subject.user, client, agent)
+    const consent = consentIn(terms, client)
     const ofAgent = new Set([openidScope, ...agent.doc.allowedScopes])
     const common = subject.scope.filter(
       (one) => allowedScopes(client).has(one) && ofAgent.has(one) && (consent?.has(one) ?? true),
     )
     const asked = form.get('scope')
-    if (asked === undefined) return common
+    // A high-risk scope is asked for by name: the user confirms what the agent wants now.
+    if (asked === undefined) return rememberedScopes(issuer.view, common)
     const wanted = parseScope(asked)
     const beyond = wanted.find((one) => !common.includes(one))
     if (beyond !== undefined)
@@ -134,11 +145,12 @@ export const delegation = (parts: DelegationParts): Grant => {
     { issuer, client }: GrantContext,
     { claims }: Subject,
     { doc: { expiresAt = Number.POSITIVE_INFINITY } }: BoundAgent,
+    confirmedUntil: number,
   ): number => {
     const now = Math.floor(clock.now() / 1000)
     return Math.min(
       Number(claims['exp']) - now,
-      Math.floor(expiresAt / 1000) - now,
+      Math.floor(Math.min(expiresAt, confirmedUntil) / 1000) - now,
       lifetimesOf(issuer.settings, client.doc).accessToken,
       longest,
     )
@@ -153,15 +165,24 @@ export const delegation = (parts: DelegationParts): Grant => {
       const agent = await agentOf(context)
       checkRequested(form)
       const actor: Actor = { sub: client.id, iss: issuer.url, client_id: client.clientId }
-      const subject = await subjectOf(context, actor)
+      let asked: Promise<DelegationTerms> | undefined
+      const termsOf: TermsOf = ({ id: userId }) => {
+        asked ??= delegations.terms({ userId, agentId: agent.id, clientId: client.id })
+        return asked
+      }
+      const subject = await subjectOf(context, actor, termsOf)
       const { claims, user, grant } = subject
-      await checkActor(context, subject)
+      const endings = await endingsOfActor(context, subject)
       const named = claims['may_act']
       if (named !== undefined && !mayAct(issuer, named, actor))
         throw badToken('subject_token', 'may_act names another actor')
       const act = actingChain(claims['act'], actor)
-      const scope = await scopeOf(context, subject, agent)
-      const lifespan = lifespanOf(context, subject, agent)
+      const impersonator = impersonatorIn(claims['act'])
+      const terms = await termsOf(user)
+      const scope = await scopeOf(context, subject, agent, terms)
+      const targets = [...new Set([...resources, ...allowedAudiences(client, form)])]
+      const confirmedUntil = await confirm(issuer, { user, agent, scope, targets })
+      const lifespan = lifespanOf(context, subject, agent, confirmedUntil)
       const authentication = authenticationOf(subject, grantsStore)
       // Of the user to the agent: a revoked consent ends it, and the token with it.
       const made = grantsStore.create({
@@ -176,24 +197,35 @@ export const delegation = (parts: DelegationParts): Grant => {
       return {
         user,
         scope,
-        resources: [...new Set([...resources, ...allowedAudiences(client, form)])],
+        resources: targets,
         ...(authentication ? { authentication } : {}),
-        actorGrantIds: [...readTokenId(String(claims['jti'] ?? '')).actorGrantIds, made.grant.id],
+        actorGrantIds: [
+          ...readTokenId(String(claims['jti'] ?? '')).actorGrantIds,
+          ...endings,
+          made.grant.id,
+        ],
         claims: { ...act, ...(named === undefined ? {} : { may_act: named }) },
         lifespan,
         statements: [
           ...made.statements,
-          delegations.use({
-            realm: issuer.name,
-            userId: user.id,
-            agentId: agent.id,
-            clientId: client.id,
-            scope,
-          }),
+          delegations.use(
+            {
+              realm: issuer.name,
+              userId: user.id,
+              agentId: agent.id,
+              clientId: client.id,
+              scope,
+            },
+            terms.seen,
+          ),
         ],
         onConflict: async () => notAllowed(),
         doer: { actor: client.id, onBehalfOf: user.id },
-        detail: `agent ${agent.name}, from ${subject.client.clientId}`,
+        detail: [
+          `agent ${agent.name}, from ${subject.client.clientId}`,
+          // The agent acts, and the user is the subject: an administrator in the chain is named beside them.
+          ...(impersonator === undefined ? [] : [`impersonated by ${impersonator}`]),
+        ].join(', '),
         answer: { issued_token_type: accessTokenType },
       }
     },
