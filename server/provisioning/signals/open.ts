@@ -5,16 +5,23 @@ import type { Recorder } from '#server/audit/audit.ts'
 import { startFollower } from '#server/audit/follower.ts'
 import type { AuditArea } from '#server/audit/open.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
+import type { Vault } from '#server/keys/vault.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
+import { createDeliveries } from './delivery.ts'
 import { credentialChanges } from './event-types.ts'
+import { createOwnStreams } from './own-streams.ts'
+import { createPollRequest } from './poll-requests.ts'
+import { createPolls } from './polls.ts'
 import { createSignSet, signalPushes } from './push.ts'
 import { createReceiverOf } from './receiver.ts'
 import { createSignalRequests } from './requests.ts'
 import { signalRoutes } from './routes.ts'
+import { createStops } from './stops.ts'
+import { createStreamRequests } from './stream-requests.ts'
 import { createStreams } from './streams.ts'
 import { createTransmitter, signalQueue } from './transmitter.ts'
 
@@ -23,6 +30,7 @@ export interface SignalNeeds {
   readonly clock: Clock
   readonly logger: Logger
   readonly outgoing: Outgoing
+  readonly vault: Vault
   readonly recorder: Recorder
   readonly jobs: Jobs
   readonly audit: Pick<AuditArea, 'outbox'>
@@ -30,23 +38,40 @@ export interface SignalNeeds {
 }
 
 export const openSignals = (needs: SignalNeeds) => {
-  const { storage, clock, logger, outgoing, recorder, jobs, audit } = needs
+  const { storage, clock, logger, outgoing, vault, recorder, jobs, audit } = needs
   const { issuers, verifier, mint, subjects } = needs.tokens
   const streams = createStreams({ storage, clock })
-  const transmitter = createTransmitter({ storage, clock, streams, issuers, subjects, jobs })
-  const requests = createSignalRequests({
-    recorder,
-    issuers,
-    streams,
-    transmitter,
-    jobs,
-    receiverOf: createReceiverOf({ issuers, verifier }),
-    signSet: createSignSet({ mint }),
-  })
+  const polls = createPolls(storage)
+  const deliveries = createDeliveries(vault)
+  const wake = (streamIds: Iterable<string>): void => {
+    jobs.wake(signalQueue)
+    polls.wake(streamIds)
+  }
+  const transmitter = createTransmitter({ storage, clock, streams, issuers, subjects, jobs, wake })
+  const stops = createStops({ recorder, clock, issuers, streams, transmitter, wake })
+  const own = createOwnStreams({ recorder, streams })
+  const receiverOf = createReceiverOf({ issuers, verifier })
+  const signSet = createSignSet({ mint })
+  const handlers = {
+    streams: createStreamRequests({ streams, own, deliveries, transmitter, receiverOf }),
+    requests: createSignalRequests({
+      recorder,
+      issuers,
+      streams,
+      own,
+      transmitter,
+      wake,
+      receiverOf,
+    }),
+    poll: createPollRequest({ recorder, streams, own, polls, receiverOf, signSet }),
+  }
   return {
     tellLogout: transmitter.tellLogout,
-    pushes: signalPushes({ storage, issuers, streams, mint, outgoing }),
+    pushes: signalPushes({ storage, issuers, streams, mint, outgoing, deliveries, stops }),
+    pauseIdle: stops.afterInactivity,
     forgetStatement: streams.forgetStatement,
+    /** Ends the waits of receivers, which have no end of their own that closing could wait for. */
+    endPolls: polls.close,
     /** Follows the audit trail for changes of credentials. */
     start: () =>
       startFollower({
@@ -57,9 +82,9 @@ export const openSignals = (needs: SignalNeeds) => {
         wanted: streams.isAny,
         changesWanted: ({ type }) => type in credentialChanges,
         make: transmitter.make,
-        made: () => jobs.wake(signalQueue),
+        made: transmitter.made,
       }),
-    routes: (async (app) => signalRoutes(app, requests)) satisfies FastifyPluginAsync,
+    routes: (async (app) => signalRoutes(app, handlers)) satisfies FastifyPluginAsync,
   }
 }
 

@@ -10,6 +10,8 @@ import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Mint } from '#server/tokens/mint.ts'
+import type { Deliveries } from './delivery.ts'
+import type { Stops } from './stops.ts'
 import type { Streams } from './streams.ts'
 import { type SignalPayload, signalQueue } from './transmitter.ts'
 
@@ -19,6 +21,8 @@ export interface PushParts {
   readonly streams: Streams
   readonly mint: Pick<Mint, 'sign'>
   readonly outgoing: Pick<Outgoing, 'request'>
+  readonly deliveries: Pick<Deliveries, 'authorizationOf'>
+  readonly stops: Pick<Stops, 'afterFailures'>
 }
 
 const second = 1000
@@ -45,7 +49,7 @@ export const createSignSet =
   }
 
 export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
-  const { storage, issuers, streams, outgoing } = parts
+  const { storage, issuers, streams, outgoing, deliveries, stops } = parts
   const signSet = createSignSet(parts)
 
   const push = async (
@@ -56,10 +60,15 @@ export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
   ): Promise<Outcome> => {
     const set = await signSet(issuer, stream, event)
     if (set === undefined || stream.endpoint_url === null) return { kind: 'done' }
+    const authorization = deliveries.authorizationOf(stream)
     const { status } = await outgoing.request({
       url: stream.endpoint_url,
       method: 'POST',
-      headers: { 'content-type': 'application/secevent+jwt', accept: 'application/json' },
+      headers: {
+        'content-type': 'application/secevent+jwt',
+        accept: 'application/json',
+        ...(authorization === undefined ? {} : { authorization }),
+      },
       body: set,
       timeoutMs,
       maxBytes: longestAnswer,
@@ -69,8 +78,9 @@ export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
       await storage.commit(streams.acknowledge(stream.id, [event.id]))
       return { kind: 'done' }
     }
+    // The receiver has read it and does not want it (RFC 8935 §2.3): it is not sent again.
+    if (status === 400) await storage.commit(streams.acknowledge(stream.id, [event.id]))
     const reason = `the receiver answers ${status}`
-    // The receiver has read it and does not want it (RFC 8935 §2.3).
     return status === 400 ? { kind: 'dead', reason } : { kind: 'retry', reason }
   }
 
@@ -86,8 +96,9 @@ export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
       if (!issuer) return { kind: 'retry', reason: 'the realm is disabled' }
       const stream = await streams.byId(target)
       const event = await streams.event(payload.event)
-      if (!stream || !event || stream.status === 'disabled') return { kind: 'done' }
-      if (stream.status === 'paused') return { kind: 'again', afterMs: minute }
+      // What a paused stream holds is queued again when it is enabled.
+      const isHeld = stream?.status !== 'enabled' && event?.is_about_stream !== 1
+      if (!stream || !event || isHeld) return { kind: 'done' }
       try {
         return await push(issuer, stream, event, signal)
       } catch (error) {
@@ -95,5 +106,6 @@ export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
         return { kind: 'retry', reason: error.message }
       }
     },
+    dead: async ({ target }) => stops.afterFailures(target),
   }
 }

@@ -1,7 +1,7 @@
 /**
- * The receiver that calls the transmitter: a client, by an access token of its service account with the scope `ssf.manage`
- * (CAEP interoperability profile §2.7.3). The scope is a client scope that an administrator gives the client: a stream
- * tells about users.
+ * The receiver that calls the transmitter: a client, by an access token of its service account with the scope `ssf.manage`,
+ * or `ssf.read` where it only reads (CAEP interoperability profile §2.7.3). Both are client scopes that an administrator gives
+ * the client: a stream tells about users.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -12,9 +12,10 @@ import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 
 export const manageScope = 'ssf.manage'
+export const readScope = 'ssf.read'
 
 export interface SignalRoute {
-  Params: { realm: string }
+  Params: { realm: string; streamId: string }
 }
 
 export interface Receiver {
@@ -25,6 +26,8 @@ export interface Receiver {
 export type ReceiverOf = (
   request: FastifyRequest<SignalRoute>,
   reply: FastifyReply,
+  /** One of them is enough; the first is the one that a refusal names. */
+  scopes: readonly [string, ...string[]],
 ) => Promise<Receiver>
 
 const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
@@ -37,22 +40,34 @@ export const createReceiverOf =
     readonly issuers: Issuers
     readonly verifier: Pick<Verifier, 'accessToken'>
   }): ReceiverOf =>
-  async ({ params, headers }, reply) => {
+  async ({ params, headers }, reply, scopes) => {
     const issuer = await issuers.fresh(params.realm)
     if (!issuer) throw new Problem('not-found', 'There is no such realm.')
+    /** RFC 6750 §3: the error is named where there was a token. */
+    const challenge = (error?: 'invalid_token' | 'insufficient_scope') =>
+      reply.header(
+        'www-authenticate',
+        [
+          `Bearer realm="${issuer.name}"`,
+          ...(error ? [`error="${error}"`] : []),
+          `scope="${scopes[0]}"`,
+        ].join(', '),
+      )
     const [, token] = bearer.exec(headers.authorization ?? '') ?? []
     const verified = token === undefined ? undefined : await verifier.accessToken(issuer, token)
     // A bound token would need its proof (RFC 9449 §7.1), which this API does not take.
     if (!verified || verified.claims['cnf'] !== undefined) {
-      reply.header('www-authenticate', `Bearer realm="${issuer.name}", scope="${manageScope}"`)
+      challenge(headers.authorization === undefined ? undefined : 'invalid_token')
       throw new Problem('unauthenticated', 'Send an access token of the receiver.')
     }
     const { client, account, claims } = verified
-    const hasScope = parseScope(String(claims['scope'] ?? '')).includes(manageScope)
-    if (account?.id !== client.id || !hasScope)
+    const granted = parseScope(String(claims['scope'] ?? ''))
+    if (account?.id !== client.id || !scopes.some((scope) => granted.includes(scope))) {
+      challenge('insufficient_scope')
       throw new Problem(
         'forbidden',
-        `The token is not of a service account with the scope ${manageScope}.`,
+        `The token is not of a service account with the scope ${scopes.join(' or ')}.`,
       )
+    }
     return { issuer, client }
   }

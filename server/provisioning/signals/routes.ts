@@ -4,10 +4,12 @@ import type { FastifyInstance } from 'fastify'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
 import { urlOf } from '../endpoint.ts'
+import type { PollRequest } from './poll-requests.ts'
 import type { SignalRoute } from './receiver.ts'
 import type { SignalRequests } from './requests.ts'
 import {
-  pollPath,
+  newStreamSchema,
+  pollRoute,
   pollSchema,
   signalPaths,
   statusSchema,
@@ -15,6 +17,7 @@ import {
   subjectSchema,
   verifySchema,
 } from './stream-body.ts'
+import type { StreamRequests } from './stream-requests.ts'
 
 interface Described {
   readonly summary: string
@@ -57,7 +60,16 @@ const places = [
 const statusPath = urlOf(signalPaths.status_endpoint)
 const streamPath = urlOf(signalPaths.configuration_endpoint)
 
-export const signalRoutes = (app: FastifyInstance, requests: SignalRequests): void => {
+export interface SignalHandlers {
+  readonly streams: StreamRequests
+  readonly requests: SignalRequests
+  readonly poll: PollRequest
+}
+
+export const signalRoutes = (
+  app: FastifyInstance,
+  { streams, requests, poll }: SignalHandlers,
+): void => {
   for (const [operationId, url] of places)
     app.get<SignalRoute>(
       url,
@@ -71,29 +83,36 @@ export const signalRoutes = (app: FastifyInstance, requests: SignalRequests): vo
   app.post<SignalRoute>(
     streamPath,
     describe('create-ssf-stream', {
-      summary: 'Makes the stream of the receiver',
+      summary: 'Makes a stream of the receiver',
       status: 201,
-      body: streamSchema,
+      body: newStreamSchema,
       event: 'ADMIN_CREATE',
     }),
-    requests.create,
+    streams.create,
   )
   app.get<SignalRoute>(
     streamPath,
-    describe('read-ssf-stream', { summary: 'The stream of the receiver, or a list of it' }),
-    requests.read,
+    describe('read-ssf-stream', { summary: 'A stream of the receiver, or a list of all' }),
+    streams.read,
   )
-  for (const method of ['PATCH', 'PUT'] as const)
-    app.route<SignalRoute>({
-      method,
-      url: streamPath,
-      ...describe(`${method.toLowerCase()}-ssf-stream`, {
-        summary: 'Changes the stream; what is left out stays',
-        body: streamSchema,
-        event: 'ADMIN_UPDATE',
-      }),
-      handler: requests.change,
-    })
+  app.patch<SignalRoute>(
+    streamPath,
+    describe('patch-ssf-stream', {
+      summary: 'Updates the stream; what is left out stays',
+      body: streamSchema,
+      event: 'ADMIN_UPDATE',
+    }),
+    streams.update,
+  )
+  app.put<SignalRoute>(
+    streamPath,
+    describe('put-ssf-stream', {
+      summary: 'Replaces the configuration of the stream; what is left out is deleted',
+      body: streamSchema,
+      event: 'ADMIN_UPDATE',
+    }),
+    streams.replace,
+  )
   app.delete<SignalRoute>(
     streamPath,
     describe('delete-ssf-stream', {
@@ -101,7 +120,7 @@ export const signalRoutes = (app: FastifyInstance, requests: SignalRequests): vo
       status: 204,
       event: 'ADMIN_DELETE',
     }),
-    requests.remove,
+    streams.remove,
   )
   app.get<SignalRoute>(
     statusPath,
@@ -146,11 +165,11 @@ export const signalRoutes = (app: FastifyInstance, requests: SignalRequests): vo
     requests.verify,
   )
   app.post<SignalRoute>(
-    urlOf(pollPath),
+    urlOf(pollRoute),
     describe('poll-ssf-events', {
-      summary: 'Fetches and acknowledges events (RFC 8936)',
+      summary: 'Fetches and acknowledges events, and waits for them (RFC 8936)',
       body: pollSchema,
     }),
-    requests.poll,
+    poll,
   )
 }

@@ -1,44 +1,79 @@
 /** Streams, their subjects and the events that wait, as rows. */
 
 import type { Clock } from '#server/platform/clock.ts'
-import { newId } from '#server/platform/ids.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { inSlices, insertRows, statement } from '#server/storage/statements.ts'
+import { guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { SignalEventRow, SignalStreamRow } from '#server/storage/tables/signal-tables.ts'
 
 /** How long an event waits for its receiver. */
 const keptMs = 7 * 24 * 3600_000
+/** How many streams a receiver may have. */
+export const mostStreams = 10
+/** Activity of a receiver is written at most this often. */
+const activityMs = 3600_000
 
-export type StreamChange = Partial<Pick<SignalStreamRow, 'endpoint_url' | 'events' | 'status'>>
+export type StreamChange = Partial<
+  Pick<
+    SignalStreamRow,
+    | 'endpoint_url'
+    | 'authorization_header'
+    | 'events'
+    | 'description'
+    | 'status'
+    | 'status_reason'
+    | 'active_at'
+  >
+>
+
+export type NewStream = Pick<
+  SignalStreamRow,
+  'id' | 'endpoint_url' | 'authorization_header' | 'events' | 'description'
+>
 
 export interface NewSignal {
   readonly id: string
   readonly streamId: string
   readonly claims: Readonly<Record<string, unknown>>
+  readonly isAboutStream: boolean
 }
 
 export interface Streams {
-  ofClient(clientId: string): Promise<SignalStreamRow | undefined>
+  /** Oldest first. */
+  ofClient(clientId: string): Promise<SignalStreamRow[]>
   byId(id: string): Promise<SignalStreamRow | undefined>
   /** Streams of the realm that are not disabled. */
   ofRealm(realm: string): Promise<SignalStreamRow[]>
   /** Whether any realm has a stream. */
   isAny(): Promise<boolean>
-  create(stream: Omit<SignalStreamRow, 'id' | 'created_at'>): {
-    readonly row: SignalStreamRow
-    readonly statements: Statement[]
-  }
+  /** Streams that are polled, and were not since then although they are enabled. */
+  idleSince(time: number): Promise<SignalStreamRow[]>
+  /** Nothing where the client has as many as it may. Fails on a unique rule where another request was faster. */
+  create(
+    owner: Pick<SignalStreamRow, 'realm' | 'client_id'>,
+    stream: NewStream,
+  ): Promise<{ readonly row: SignalStreamRow; readonly statements: Statement[] } | undefined>
   change(id: string, change: StreamChange): Statement
+  /** Changes the status of a stream that is enabled; fails with the guard `stream-status` where it is not. */
+  stop(id: string, status: 'paused' | 'disabled', reason: string): Statement
+  /** Fails with the guard `verification-interval` where a verification was asked for less than `intervalMs` ago. */
+  noteVerification(id: string, intervalMs: number): Statement
+  /** The receiver has called: nothing where that was written a short time ago. */
+  noteActivity(stream: SignalStreamRow): Statement[]
   remove(id: string): Statement
-  addSubject(id: string, subject: string): Statement
-  removeSubject(id: string, subject: string): Statement
-  hasSubject(id: string, subject: string): Promise<boolean>
+  /** A subject that was removed stays as a row, so that it is left out where all subjects are followed. */
+  putSubject(id: string, subject: string, isRemoved: boolean): Statement
+  /** Undefined where the receiver has neither added nor removed it. */
+  subject(id: string, subject: string): Promise<'added' | 'removed' | undefined>
   /** One that is there already stays: what makes events may run twice. */
   addEvent(signal: NewSignal): Statement
   event(id: string): Promise<SignalEventRow | undefined>
-  /** Those that wait, oldest first. */
-  waiting(streamId: string, most: number): Promise<SignalEventRow[]>
+  /** Those that wait, oldest first; of a stopped stream those that tell that it is. */
+  waiting(stream: Pick<SignalStreamRow, 'id' | 'status'>, most: number): Promise<SignalEventRow[]>
   acknowledge(streamId: string, ids: readonly string[]): Statement[]
+  /** A disabled stream holds no events (SSF 1.0 §8.1.2.1). */
+  dropEvents(streamId: string): Statement
+  /** Those that tell of a status that the receiver has changed meanwhile. */
+  dropNotices(streamId: string): Statement
   forgetStatement(): Statement
 }
 
@@ -50,41 +85,91 @@ export const createStreams = ({
   readonly clock: Clock
 }): Streams => {
   const streams = db.selectFrom('signal_streams').selectAll()
+  const ofClient: Streams['ofClient'] = (clientId) =>
+    streams.where('client_id', '=', clientId).orderBy('created_at').orderBy('id').execute()
   return {
-    ofClient: (clientId) => streams.where('client_id', '=', clientId).executeTakeFirst(),
+    ofClient,
     byId: (id) => streams.where('id', '=', id).executeTakeFirst(),
     ofRealm: (realm) =>
       streams.where('realm', '=', realm).where('status', '!=', 'disabled').execute(),
     isAny: async () => (await streams.limit(1).executeTakeFirst()) !== undefined,
+    idleSince: (time) =>
+      streams
+        .where('endpoint_url', 'is', null)
+        .where('status', '=', 'enabled')
+        .where('active_at', '<', time)
+        .limit(100)
+        .execute(),
 
-    create: (stream) => {
-      const row = { ...stream, id: newId(), created_at: clock.now() }
+    create: async (owner, stream) => {
+      const taken = new Set((await ofClient(owner.client_id)).map(({ slot }) => slot))
+      const slot = Array.from({ length: mostStreams }, (_, i) => i).find((i) => !taken.has(i))
+      if (slot === undefined) return undefined
+      const now = clock.now()
+      const row: SignalStreamRow = {
+        ...owner,
+        ...stream,
+        slot,
+        status: 'enabled',
+        status_reason: null,
+        created_at: now,
+        verified_at: 0,
+        active_at: now,
+      }
       return { row, statements: insertRows(db, 'signal_streams', [row]) }
     },
     change: (id, change) =>
       statement(db.updateTable('signal_streams').set(change).where('id', '=', id)),
+    stop: (id, status, reason) =>
+      guarded(
+        db
+          .updateTable('signal_streams')
+          .set({ status, status_reason: reason })
+          .where('id', '=', id)
+          .where('status', '=', 'enabled'),
+        'stream-status',
+      ),
+    noteVerification: (id, intervalMs) =>
+      guarded(
+        db
+          .updateTable('signal_streams')
+          .set({ verified_at: clock.now() })
+          .where('id', '=', id)
+          .where('verified_at', '<=', clock.now() - intervalMs),
+        'verification-interval',
+      ),
+    noteActivity: ({ id, active_at }) =>
+      active_at > clock.now() - activityMs
+        ? []
+        : [
+            statement(
+              db.updateTable('signal_streams').set({ active_at: clock.now() }).where('id', '=', id),
+            ),
+          ],
     remove: (id) => statement(db.deleteFrom('signal_streams').where('id', '=', id)),
 
-    addSubject: (id, subject) =>
-      statement(
+    putSubject: (id, subject, isRemoved) => {
+      const is_removed = isRemoved ? 1 : 0
+      return statement(
         db
           .insertInto('signal_subjects')
-          .values({ stream_id: id, subject })
-          .onConflict((conflict) => conflict.columns(['stream_id', 'subject']).doNothing()),
-      ),
-    removeSubject: (id, subject) =>
-      statement(
-        db.deleteFrom('signal_subjects').where('stream_id', '=', id).where('subject', '=', subject),
-      ),
-    hasSubject: async (id, subject) =>
-      (await db
+          .values({ stream_id: id, subject, is_removed })
+          .onConflict((conflict) =>
+            conflict.columns(['stream_id', 'subject']).doUpdateSet({ is_removed }),
+          ),
+      )
+    },
+    subject: async (id, subject) => {
+      const row = await db
         .selectFrom('signal_subjects')
-        .select('subject')
+        .select('is_removed')
         .where('stream_id', '=', id)
         .where('subject', '=', subject)
-        .executeTakeFirst()) !== undefined,
+        .executeTakeFirst()
+      return row && (row.is_removed === 1 ? 'removed' : 'added')
+    },
 
-    addEvent: ({ id, streamId, claims }) =>
+    addEvent: ({ id, streamId, claims, isAboutStream }) =>
       statement(
         db
           .insertInto('signal_events')
@@ -92,26 +177,35 @@ export const createStreams = ({
             id,
             stream_id: streamId,
             claims: JSON.stringify(claims),
+            is_about_stream: isAboutStream ? 1 : 0,
             created_at: clock.now(),
           })
           .onConflict((conflict) => conflict.column('id').doNothing()),
       ),
     event: (id) =>
       db.selectFrom('signal_events').selectAll().where('id', '=', id).executeTakeFirst(),
-    waiting: (streamId, most) =>
-      db
-        .selectFrom('signal_events')
-        .selectAll()
-        .where('stream_id', '=', streamId)
+    waiting: ({ id, status }, most) => {
+      const events = db.selectFrom('signal_events').selectAll().where('stream_id', '=', id)
+      return (status === 'enabled' ? events : events.where('is_about_stream', '=', 1))
         .orderBy('created_at')
         .orderBy('id')
         .limit(most)
-        .execute(),
+        .execute()
+    },
     acknowledge: (streamId, ids) =>
       inSlices(ids).map((part) =>
         statement(
           db.deleteFrom('signal_events').where('stream_id', '=', streamId).where('id', 'in', part),
         ),
+      ),
+    dropEvents: (streamId) =>
+      statement(db.deleteFrom('signal_events').where('stream_id', '=', streamId)),
+    dropNotices: (streamId) =>
+      statement(
+        db
+          .deleteFrom('signal_events')
+          .where('stream_id', '=', streamId)
+          .where('is_about_stream', '=', 1),
       ),
     forgetStatement: () =>
       statement(db.deleteFrom('signal_events').where('created_at', '<', clock.now() - keptMs)),

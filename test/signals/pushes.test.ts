@@ -1,0 +1,180 @@
+/** Events that are pushed (RFC 8935): the receiver's header, retries, paused streams, receivers that do not answer. */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { keyringFrom } from '#server/platform/sealing.ts'
+import { resealEverything } from '#server/realm/reseal.ts'
+import { backends } from '../support/backends.ts'
+import { openSignalSite, poll, push, type SignalSite, ssf } from './fixture.ts'
+
+const secret = 'Bearer a-secret-of-the-receiver'
+
+describe.each(backends)('pushes of security events ($name)', (backend) => {
+  let own: SignalSite
+  beforeAll(async () => {
+    own = await openSignalSite(backend)
+  })
+  afterAll(() => own.close())
+
+  const verify = async (stream_id: string, state: string) => {
+    own.advance(10)
+    expect((await own.send('POST', '/ssf/verify', { stream_id, state })).status).toBe(204)
+  }
+  const statesAt = async (path: string) => {
+    const sets = await Promise.all(own.receiver.at(path).map(({ body }) => own.opened(body)))
+    return sets.map(({ events }) => Object.values(events as Record<string, { state: string }>)[0])
+  }
+  const arrived = (path: string, count: number) =>
+    expect.poll(() => own.receiver.at(path).length, { timeout: 5000 }).toBe(count)
+
+  it('verification-push: carry the header of the receiver, which nothing shows', async () => {
+    own.receiver.answer(202)
+    const at = own.receiver.url('/with')
+    const delivery = push(at, { authorization_header: secret })
+    const created = await own.send('POST', '/ssf/stream', { delivery })
+    expect(created.body.delivery).toEqual(push(at))
+    const id = created.body.stream_id
+    await verify(id, 'a state')
+    await arrived('/with', 1)
+    const [got] = own.receiver.at('/with')
+    expect(got?.headers).toMatchObject({
+      'content-type': 'application/secevent+jwt',
+      accept: 'application/json',
+      authorization: secret,
+    })
+    expect(await own.opened(got?.body ?? '')).toMatchObject({
+      sub_id: { format: 'opaque', id },
+      events: { [`${ssf}verification`]: { state: 'a state' } },
+    })
+    const shown = [
+      await own.send('GET', '/ssf/stream'),
+      await own.site.admin('GET', '/events'),
+      await own.site.admin('GET', '/export'),
+    ]
+    for (const { body } of shown) expect(JSON.stringify(body)).not.toContain(secret)
+    const { db } = own.site.server.areas.storage
+    const rows = JSON.stringify(await db.selectFrom('signal_streams').selectAll().execute())
+    expect(rows).not.toContain('a-secret')
+    expect(rows).toContain('authorization_header')
+  })
+
+  it('verification-error-push-no-auth: carry none where none was given', async () => {
+    const id = await own.made(push(own.receiver.url('/without')))
+    await verify(id, 'x')
+    await arrived('/without', 1)
+    expect(own.receiver.at('/without')[0]?.headers).not.toHaveProperty('authorization')
+    expect((await own.send('POST', `/ssf/poll/${id}`, {})).status).toBe(409)
+  })
+
+  it('a header stays with its address, and goes to no other', async () => {
+    const at = own.receiver.url('/kept')
+    const id = await own.made(push(at, { authorization_header: secret }))
+    // Read, modified and sent back: the header is not in what was read.
+    const body = { stream_id: id, delivery: push(at), description: 'changed' }
+    expect((await own.send('PATCH', '/ssf/stream', body)).status).toBe(200)
+    await verify(id, 'same')
+    await arrived('/kept', 1)
+    expect(own.receiver.at('/kept')[0]?.headers.authorization).toBe(secret)
+    await own.send('PATCH', '/ssf/stream', {
+      stream_id: id,
+      delivery: push(own.receiver.url('/moved')),
+    })
+    await verify(id, 'moved')
+    await arrived('/moved', 1)
+    expect(own.receiver.at('/moved')[0]?.headers).not.toHaveProperty('authorization')
+  })
+
+  it('PUT without the header removes it', async () => {
+    const at = own.receiver.url('/put')
+    const id = await own.made(push(at, { authorization_header: secret }))
+    await own.send('PUT', '/ssf/stream', { stream_id: id, delivery: push(at) })
+    await verify(id, 'x')
+    await arrived('/put', 1)
+    expect(own.receiver.at('/put')[0]?.headers).not.toHaveProperty('authorization')
+  })
+
+  it('the header is sealed again under a new master key', async () => {
+    const id = await own.made(push(own.receiver.url('/x'), { authorization_header: secret }))
+    const { storage } = own.site.server.areas
+    const sealed = async () =>
+      (
+        await storage.db
+          .selectFrom('signal_streams')
+          .select('authorization_header')
+          .where('id', '=', id)
+          .executeTakeFirst()
+      )?.authorization_header
+    const before = await sealed()
+    const old = Buffer.from(Array.from({ length: 32 }, (_, i) => i))
+    const fresh = Buffer.alloc(32, 7)
+    await resealEverything(storage, keyringFrom([fresh, old]))
+    expect(JSON.parse((await sealed()) ?? '').kid).not.toBe(JSON.parse(before ?? '').kid)
+    await resealEverything(storage, keyringFrom([old, fresh]))
+    expect(JSON.parse((await sealed()) ?? '').kid).toBe(JSON.parse(before ?? '').kid)
+  })
+
+  it('events that a paused stream holds come in their order once it is enabled', async () => {
+    const id = await own.made(push(own.receiver.url('/held')))
+    await own.send('POST', '/ssf/status', { stream_id: id, status: 'paused' })
+    for (const state of ['1', '2']) await verify(id, state)
+    await own.background.idle()
+    expect(own.receiver.at('/held')).toEqual([])
+    await own.send('POST', '/ssf/status', { stream_id: id, status: 'enabled' })
+    await arrived('/held', 2)
+    expect(await statesAt('/held')).toEqual([{ state: '1' }, { state: '2' }])
+    // Each once.
+    await own.background.idle()
+    expect(own.receiver.at('/held')).toHaveLength(2)
+  })
+
+  it('events that were to be fetched are pushed once the receiver asks for that', async () => {
+    const id = await own.made(poll)
+    await verify(id, 'first')
+    const delivery = push(own.receiver.url('/changed'))
+    await own.send('PATCH', '/ssf/stream', { stream_id: id, delivery })
+    await arrived('/changed', 1)
+    expect(await statesAt('/changed')).toEqual([{ state: 'first' }])
+  })
+
+  it('an event that the receiver refuses is not sent again', async () => {
+    own.receiver.answer(400)
+    const id = await own.made(push(own.receiver.url('/refused')))
+    await verify(id, 'x')
+    await arrived('/refused', 1)
+    await own.background.idle()
+    own.receiver.answer(202)
+    await own.send('POST', '/ssf/status', { stream_id: id, status: 'enabled' })
+    await own.background.idle()
+    expect(own.receiver.at('/refused')).toHaveLength(1)
+    expect((await own.send('GET', `/ssf/status?stream_id=${id}`)).body.status).toBe('enabled')
+  })
+
+  it('a receiver that takes no events has its stream paused, is told, and gets them later', async () => {
+    own.receiver.answer(503)
+    const id = await own.made(push(own.receiver.url('/down')))
+    await verify(id, 'late')
+    const { jobs } = own.site.server.areas
+    const status = async () => (await own.send('GET', `/ssf/status?stream_id=${id}`)).body
+    for (let tries = 1; tries <= 8; tries += 1) {
+      await expect
+        .poll(() => own.receiver.at('/down').length, { timeout: 5000 })
+        .toBeGreaterThanOrEqual(tries)
+      await own.background.idle()
+      own.advance(12 * 3600)
+      jobs.wake('signals')
+    }
+    const reason = 'The receiver has not accepted events for too long.'
+    await expect.poll(status).toEqual({ stream_id: id, status: 'paused', reason })
+    own.receiver.answer(202)
+    own.advance(12 * 3600)
+    jobs.wake('signals')
+    const notice = () =>
+      own.receiver.at('/down').some(({ body }) => JSON.stringify(claims(body)).includes(reason))
+    await expect.poll(notice, { timeout: 5000 }).toBe(true)
+    await own.send('POST', '/ssf/status', { stream_id: id, status: 'enabled' })
+    const last = async () => (await statesAt('/down')).at(-1)
+    await expect.poll(last, { timeout: 5000 }).toEqual({ state: 'late' })
+  }, 30_000)
+})
+
+const claims = (set: string): unknown =>
+  JSON.parse(Buffer.from(set.split('.')[1] ?? '', 'base64url').toString())
