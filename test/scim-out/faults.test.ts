@@ -154,6 +154,22 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     expect(world.active()).toEqual(['ann', 'bad', 'cem'])
   })
 
+  it.each(['default', 'put'])(
+    'that refuses another change of a leaver deactivates the leaver all the same (%s)',
+    async (compatibility) => {
+      const target = await world.target({ compatibility })
+      const id = await world.addUser('leaver')
+      await world.settled()
+      world.peer.fail(({ body }) =>
+        JSON.stringify(body ?? '').includes('Refused') ? { status: 400 } : undefined,
+      )
+      await world.changeUser(id, { lastName: 'Refused', enabled: false })
+      await world.settled()
+      expect(world.peer.user('leaver')?.['active']).toBe(false)
+      expect((await status(target)).failures[0]).toMatchObject({ name: 'leaver' })
+    },
+  )
+
   it('that fails for everyone is asked a few times and then left alone', async () => {
     await world.target()
     world.peer.fail(() => ({ status: 500 }))

@@ -68,6 +68,20 @@ interface Store {
   nextId: number
 }
 
+/**
+ * The filter of the library compares usernames by case, which RFC 7643 §4.1.1 does not, and takes microseconds for each user: with
+ * 10,000 of them the target would be what a test waits for.
+ */
+const matching = (
+  filter: { readonly expression: string; match(all: readonly Resource[]): Resource[] },
+  all: readonly Resource[],
+): Resource[] => {
+  const [, attribute = '', text] = /^(\w+) eq ("(?:[^"\\]|\\.)*")$/.exec(filter.expression) ?? []
+  if (text === undefined) return filter.match(all)
+  const value = String(JSON.parse(text)).toLowerCase()
+  return all.filter((one) => String(one[attribute]).toLowerCase() === value)
+}
+
 const handlersOf = (kind: 'users' | 'groups', unique: string) => ({
   // biome-ignore lint/suspicious/noExplicitAny: the types of the library do not say what a handler gets
   ingress: async (resource: any, data: any, store: Store) => {
@@ -76,7 +90,8 @@ const handlersOf = (kind: 'users' | 'groups', unique: string) => ({
     for (const one of store.unique ? all.values() : [])
       if (one.id !== resource.id && String(one[unique]).toLowerCase() === key)
         throw new SCIMMY.Types.Error(409, 'uniqueness', `${unique} is taken`)
-    store.nextId += 1
+    do store.nextId += 1
+    while (all.has(`r${store.nextId}`))
     const id = resource.id ?? `r${store.nextId}`
     if (resource.id !== undefined && !all.has(id))
       throw new SCIMMY.Types.Error(404, null as never, `no ${id}`)
@@ -92,8 +107,7 @@ const handlersOf = (kind: 'users' | 'groups', unique: string) => ({
       if (!one) throw new SCIMMY.Types.Error(404, null as never, `no ${resource.id}`)
       return one
     }
-    // The library compares usernames by case, which RFC 7643 §4.1.1 does not.
-    return resource.filter?.match(all) ?? all
+    return resource.filter ? matching(resource.filter, all) : all
   },
   // biome-ignore lint/suspicious/noExplicitAny: as above
   degress: async (resource: any, store: Store) => {

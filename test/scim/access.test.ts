@@ -1,25 +1,11 @@
 /** Who may use SCIM, and what a sender can never do. */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { statement } from '#server/storage/statements.ts'
-import {
-  errorSchema,
-  groupSchema,
-  type Sender,
-  senderOf,
-  startWorld,
-  userSchema,
-  type World,
-} from './sender.ts'
+import type { Answer } from '../support/server.ts'
+import { errorSchema, groupSchema, openSite, senderOf, startWorld, userSchema } from './sender.ts'
 
-let world: World
-let scim: Sender
-
-beforeAll(async () => {
-  world = await startWorld()
-  scim = await world.sender()
-})
-afterAll(() => world.close())
+const site = openSite()
 
 const paths = [
   '/Users',
@@ -33,11 +19,11 @@ const paths = [
 
 describe('a token', () => {
   it('of another realm, of another purpose, made up or missing is refused with 401 (CVE-2025-4210)', async () => {
-    const other = await world.sender({}, 'globex')
-    const initial = await world.admin('POST', '/provisioning/initial-access-tokens', {})
-    const foreign = [other.token, initial.body.token, 'made-up', `${scim.token}x`]
+    const other = await site.world.sender({}, 'globex')
+    const initial = await site.world.admin('POST', '/provisioning/initial-access-tokens', {})
+    const foreign = [other.token, initial.body.token, 'made-up', `${site.scim.token}x`]
     for (const token of foreign) {
-      const stranger = senderOf(world.server, 'acme', { token, id: '' })
+      const stranger = senderOf(site.world.server, 'acme', { token, id: '' })
       for (const path of paths) {
         const answer = await stranger.send('GET', path)
         expect([path, answer.status]).toEqual([path, 401])
@@ -45,37 +31,40 @@ describe('a token', () => {
         expect(answer.headers['www-authenticate']).toBe('Bearer realm="acme"')
       }
     }
-    const none = await world.server.anonymous.send('GET', '/realms/acme/scim/v2/Users')
+    const none = await site.world.server.anonymous.send('GET', '/realms/acme/scim/v2/Users')
     expect(none.status).toBe(401)
-    const cookie = await world.server.admin.send('GET', '/realms/acme/scim/v2/Users')
+    const cookie = await site.world.server.admin.send('GET', '/realms/acme/scim/v2/Users')
     expect(cookie.status).toBe(401)
   })
 
   it('is dead when it is revoked, and two are alive while one takes the place of the other', async () => {
-    const [old, next] = [await world.sender({ sender: 'r' }), await world.sender({ sender: 'r' })]
+    const [old, next] = [
+      await site.world.sender({ sender: 'r' }),
+      await site.world.sender({ sender: 'r' }),
+    ]
     expect((await old.send('GET', '/Users?count=0')).status).toBe(200)
     expect((await next.send('GET', '/Users?count=0')).status).toBe(200)
-    await world.admin('DELETE', `/provisioning/scim-tokens/${old.tokenId}`)
+    await site.world.admin('DELETE', `/provisioning/scim-tokens/${old.tokenId}`)
     expect((await old.send('GET', '/Users?count=0')).status).toBe(401)
     expect((await next.send('GET', '/Users?count=0')).status).toBe(200)
   })
 
   it('acts on what it is for: users, groups or both', async () => {
-    const people = await world.sender({ scopes: ['users'] })
-    const groups = await world.sender({ scopes: ['groups'] })
+    const people = await site.world.sender({ scopes: ['users'] })
+    const groups = await site.world.sender({ scopes: ['groups'] })
     expect((await people.send('GET', '/Users?count=0')).status).toBe(200)
     expect((await people.send('GET', '/Groups?count=0')).status).toBe(403)
     expect((await groups.send('GET', '/Users?count=0')).status).toBe(403)
     expect((await groups.send('GET', '/Groups?count=0')).status).toBe(200)
     const search = { schemas: ['urn:ietf:params:scim:api:messages:2.0:SearchRequest'] }
     expect((await people.send('POST', '/.search', search)).status).toBe(403)
-    expect((await scim.send('POST', '/.search', search)).status).toBe(200)
+    expect((await site.scim.send('POST', '/.search', search)).status).toBe(200)
   })
 
   it('tells when it was used last', async () => {
-    const one = await world.sender({ label: 'used' })
+    const one = await site.world.sender({ label: 'used' })
     const listed = async () =>
-      (await world.admin('GET', '/provisioning/scim-tokens')).body.find(
+      (await site.world.admin('GET', '/provisioning/scim-tokens')).body.find(
         ({ id }: { id: string }) => id === one.tokenId,
       )
     expect(await listed()).toMatchObject({ label: 'used', sender: 'default', lastUsedAt: null })
@@ -85,15 +74,15 @@ describe('a token', () => {
 
   it('takes its sender and scopes from a fixed vocabulary', async () => {
     for (const body of [{ sender: 'A b' }, { scopes: [] }, { scopes: ['admin'] }, { count: 1 }])
-      expect((await world.admin('POST', '/provisioning/scim-tokens', body)).status).toBe(400)
+      expect((await site.world.admin('POST', '/provisioning/scim-tokens', body)).status).toBe(400)
   })
 })
 
 describe('the realm', () => {
   it('answers 404 to everyone where SCIM is off, the realm is disabled or there is none', async () => {
-    const other = await world.sender({}, 'globex')
+    const other = await site.world.sender({}, 'globex')
     const put = (path: string, body: object) =>
-      world.server.admin.send('PUT', `/admin/realms/globex${path}`, body)
+      site.world.server.admin.send('PUT', `/admin/realms/globex${path}`, body)
     expect((await other.send('GET', '/Users')).status).toBe(200)
     await put('/provisioning', { scimEnabled: false })
     for (const path of paths) {
@@ -105,15 +94,15 @@ describe('the realm', () => {
     expect((await other.send('GET', '/Users')).status).toBe(404)
     await put('/settings', { enabled: true })
     expect((await other.send('GET', '/Users')).status).toBe(200)
-    const nowhere = senderOf(world.server, 'nowhere', { token: scim.token, id: '' })
+    const nowhere = senderOf(site.world.server, 'nowhere', { token: site.scim.token, id: '' })
     expect((await nowhere.send('GET', '/Users')).status).toBe(404)
   })
 
   it('lists the address of SCIM among its endpoints while SCIM is on', async () => {
     const endpoints = async () =>
-      (await world.server.admin.send('GET', '/admin/realms/globex/endpoints')).body
+      (await site.world.server.admin.send('GET', '/admin/realms/globex/endpoints')).body
     const put = (scimEnabled: boolean) =>
-      world.server.admin.send('PUT', '/admin/realms/globex/provisioning', { scimEnabled })
+      site.world.server.admin.send('PUT', '/admin/realms/globex/provisioning', { scimEnabled })
     expect((await endpoints()).scim).toMatch(/\/realms\/globex\/scim\/v2$/)
     await put(false)
     expect((await endpoints()).scim).toBeUndefined()
@@ -121,9 +110,9 @@ describe('the realm', () => {
   })
 
   it('keeps its users from tokens of other realms', async () => {
-    const other = await world.sender({}, 'globex')
-    const { id } = await scim.user('ours')
-    const group = await scim.group('Ours')
+    const other = await site.world.sender({}, 'globex')
+    const { id } = await site.scim.user('ours')
+    const group = await site.scim.group('Ours')
     for (const path of [`/Users/${id}`, `/Groups/${group.id}`])
       for (const method of ['GET', 'DELETE'])
         expect((await other.send(method, path)).status).toBe(404)
@@ -142,81 +131,88 @@ describe('the realm', () => {
 
 describe('administrators', () => {
   const adminGroup = async (name: string) => {
-    const role = await world.admin('POST', '/roles', { name: `role-${name}` })
-    await world.admin('PUT', `/admin-roles/${role.body.roleId}`, { permissions: ['view-users'] })
-    const group = await world.admin('POST', '/groups', { name })
-    await world.admin('PUT', `/groups/${group.body.groupId}/roles/${role.body.roleId}`)
+    const role = await site.world.admin('POST', '/roles', { name: `role-${name}` })
+    await site.world.admin('PUT', `/admin-roles/${role.body.roleId}`, {
+      permissions: ['view-users'],
+    })
+    const group = await site.world.admin('POST', '/groups', { name })
+    await site.world.admin('PUT', `/groups/${group.body.groupId}/roles/${role.body.roleId}`)
     return { groupId: group.body.groupId as string, role: `role-${name}` }
   }
 
   it('are not made: no sender puts anybody into a group that grants a permission', async () => {
     const { groupId } = await adminGroup('Operators')
-    const { id } = await scim.user('climber')
+    const { id } = await site.scim.user('climber')
     const member = { value: [{ value: id }] }
-    const nested = await scim.group('Ladder', { members: [{ value: id }] })
+    const nested = await site.scim.group('Ladder', { members: [{ value: id }] })
     const attempts = [
-      await scim.patch(`/Groups/${groupId}`, { op: 'add', path: 'members', ...member }),
-      await scim.patch(`/Groups/${groupId}`, {
+      await site.scim.patch(`/Groups/${groupId}`, { op: 'add', path: 'members', ...member }),
+      await site.scim.patch(`/Groups/${groupId}`, {
         op: 'add',
         path: 'members',
         value: [{ value: nested.id }],
       }),
-      await scim.send('PUT', `/Groups/${groupId}`, {
+      await site.scim.send('PUT', `/Groups/${groupId}`, {
         schemas: [groupSchema],
         displayName: 'Operators',
         members: [{ value: id }],
       }),
     ]
     expect(attempts.map(({ status }) => status)).toEqual([403, 403, 403])
-    expect((await world.admin('GET', `/groups/${groupId}/members`)).body).toEqual([])
+    expect((await site.world.admin('GET', `/groups/${groupId}/members`)).body).toEqual([])
   })
 
   it('are not made by roles and entitlements, which are stored and grant nothing', async () => {
     const { role } = await adminGroup('Keepers')
-    const { id } = await scim.user('roles', {
+    const { id } = await site.scim.user('roles', {
       roles: [{ value: role, primary: true }, { value: 'realm-admin' }],
       entitlements: [{ value: role }],
     })
-    const { body } = await world.admin('GET', `/users/${id}/roles`)
+    const { body } = await site.world.admin('GET', `/users/${id}/roles`)
     expect(body.map(({ name }: { name: string }) => name)).not.toContain(role)
   })
 
   it('are not made by the default role of the realm', async () => {
     const { role } = await adminGroup('Defaults')
-    const before = (await world.admin('GET', '/settings')).body.defaultRole
-    expect((await world.admin('PUT', '/settings', { defaultRole: role })).status).toBe(200)
-    const answer = await scim.send('POST', '/Users', { schemas: [userSchema], userName: 'd-1' })
-    await world.admin('PUT', '/settings', { defaultRole: before })
+    const before = (await site.world.admin('GET', '/settings')).body.defaultRole
+    expect((await site.world.admin('PUT', '/settings', { defaultRole: role })).status).toBe(200)
+    const answer = await site.scim.send('POST', '/Users', {
+      schemas: [userSchema],
+      userName: 'd-1',
+    })
+    await site.world.admin('PUT', '/settings', { defaultRole: before })
     expect(answer.status).toBe(403)
   })
 
   it('are locked out by a sender, and changed in no other way', async () => {
-    const boss = await world.server.userWith('acme', ['manage-users'])
+    const boss = await site.world.server.userWith('acme', ['manage-users'])
     const path = `/Users/${boss.userId}`
-    const { userName } = (await scim.send('GET', path)).body
+    const { userName } = (await site.scim.send('GET', path)).body
     const changes = [
       { op: 'replace', path: 'password', value: 'a long enough phrase 4711' },
       { op: 'replace', path: 'userName', value: 'other' },
       { op: 'replace', path: 'emails', value: [{ value: 'thief@example.com' }] },
       { op: 'replace', value: { active: false, title: 'x' } },
     ]
-    for (const change of changes) expect((await scim.patch(path, change)).status).toBe(403)
-    expect((await scim.send('DELETE', path)).status).toBe(403)
-    expect((await scim.patch(path, { op: 'replace', path: 'active', value: 'False' })).status).toBe(
-      200,
-    )
-    expect((await scim.send('GET', path)).body).toMatchObject({ userName, active: false })
-    expect((await scim.patch(path, { op: 'replace', path: 'active', value: true })).status).toBe(
-      403,
-    )
+    for (const change of changes) expect((await site.scim.patch(path, change)).status).toBe(403)
+    expect((await site.scim.send('DELETE', path)).status).toBe(403)
+    expect(
+      (await site.scim.patch(path, { op: 'replace', path: 'active', value: 'False' })).status,
+    ).toBe(200)
+    expect((await site.scim.send('GET', path)).body).toMatchObject({ userName, active: false })
+    expect(
+      (await site.scim.patch(path, { op: 'replace', path: 'active', value: true })).status,
+    ).toBe(403)
   })
 })
 
 describe('the master realm', () => {
   it('keeps its last administrator, whatever a sender says', async () => {
-    await world.server.admin.send('PUT', '/admin/realms/master/provisioning', { scimEnabled: true })
-    const master = await world.sender({}, 'master')
-    const path = `/Users/${world.server.admin.userId}`
+    await site.world.server.admin.send('PUT', '/admin/realms/master/provisioning', {
+      scimEnabled: true,
+    })
+    const master = await site.world.sender({}, 'master')
+    const path = `/Users/${site.world.server.admin.userId}`
     const answer = await master.patch(path, { op: 'replace', path: 'active', value: false })
     expect([answer.status, answer.body.status]).toEqual([409, '409'])
     expect((await master.send('DELETE', path)).status).toBe(403)
@@ -226,16 +222,16 @@ describe('the master realm', () => {
 
 describe('a token from before senders had names', () => {
   it('is of the default sender and acts on both', async () => {
-    const made = await world.admin('POST', '/provisioning/scim-tokens', {})
-    const { storage } = world.server.areas
+    const made = await site.world.admin('POST', '/provisioning/scim-tokens', {})
+    const { storage } = site.world.server.areas
     const { db } = storage
     await storage.commit([
       statement(db.deleteFrom('scim_tokens').where('token_id', '=', made.body.id)),
     ])
-    const old = senderOf(world.server, 'acme', made.body)
+    const old = senderOf(site.world.server, 'acme', made.body)
     expect((await old.send('GET', '/Users?count=0')).status).toBe(200)
     expect((await old.send('GET', '/Groups?count=0')).status).toBe(200)
-    const { body } = await world.admin('GET', '/provisioning/scim-tokens')
+    const { body } = await site.world.admin('GET', '/provisioning/scim-tokens')
     expect(body.find(({ id }: { id: string }) => id === made.body.id)).toMatchObject({
       sender: 'default',
       scopes: ['users', 'groups'],
@@ -253,5 +249,33 @@ describe('an expired token', () => {
     now += 61_000
     expect((await one.send('GET', '/Users?count=0')).status).toBe(401)
     await later.close()
+  })
+})
+
+describe('a flood of wrong tokens', () => {
+  it('is limited per address; a sender with a good token is served, and other addresses are not held up', async () => {
+    // The limit does not recover while this clock stands still.
+    const now = Date.now()
+    const still = await startWorld({ clock: { now: () => now } })
+    const wrong = senderOf(still.server, 'acme', { token: 'wrong', id: '' })
+    const answers: Answer[] = []
+    for (let n = 0; n < 55; n += 1) answers.push(await wrong.send('GET', '/Users'))
+    const limited = answers.filter(({ status }) => status === 429)
+    expect(limited).toHaveLength(5)
+    expect(limited[0]?.body).toMatchObject({ schemas: [errorSchema], status: '429' })
+    expect(Number(limited[0]?.headers['retry-after'])).toBeGreaterThan(0)
+    const good = await still.sender({ sender: 'steady' })
+    expect((await good.send('GET', '/Users?count=0')).status).toBe(200)
+    const path = `/admin/realms/acme/provisioning/scim-tokens/${good.tokenId}`
+    await still.server.admin.send('DELETE', path)
+    expect((await good.send('GET', '/Users?count=0')).status).toBe(429)
+    const elsewhere = await still.server.app.inject({
+      method: 'GET',
+      url: '/realms/acme/scim/v2/Users',
+      headers: { authorization: 'Bearer wrong' },
+      remoteAddress: '192.0.2.8',
+    })
+    expect(elsewhere.statusCode).toBe(401)
+    await still.close()
   })
 })

@@ -1,29 +1,17 @@
 /** Whatever is sent, the answer is one of SCIM and never a failure of the server. */
 
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  errorSchema,
-  groupSchema,
-  patchSchema,
-  type Sender,
-  startWorld,
-  userSchema,
-  type World,
-} from './sender.ts'
+import { beforeAll, describe, expect, it } from 'vitest'
+import { errorSchema, groupSchema, openSite, patchSchema, userSchema } from './sender.ts'
 
-let world: World
-let scim: Sender
+const site = openSite()
 let user: string
 let group: string
 
 beforeAll(async () => {
-  world = await startWorld()
-  scim = await world.sender()
-  user = (await scim.user('target')).id
-  group = (await scim.group('Target')).id
+  user = (await site.scim.user('target')).id
+  group = (await site.scim.group('Target')).id
 })
-afterAll(() => world.close())
 
 describe('a body', () => {
   it.each([
@@ -85,7 +73,7 @@ describe('a body', () => {
       'invalidValue',
     ],
   ])('with %s is refused', async (_name, body, status, scimType) => {
-    const answer = await scim.send('POST', '/Users', body)
+    const answer = await site.scim.send('POST', '/Users', body)
     expect(answer.body).toMatchObject({ schemas: [errorSchema], status: String(status), scimType })
     expect(answer.status).toBe(status)
     expect(answer.headers['content-type']).toContain('application/scim+json')
@@ -93,16 +81,18 @@ describe('a body', () => {
 
   it('of another type is refused with 415, one of more than 1 MiB with 413', async () => {
     const body = JSON.stringify({ schemas: [userSchema], userName: 'type' })
-    const xml = await scim.send('POST', '/Users', body, { 'content-type': 'text/xml' })
+    const xml = await site.scim.send('POST', '/Users', body, { 'content-type': 'text/xml' })
     expect([xml.status, xml.body.schemas]).toEqual([415, [errorSchema]])
-    const json = await scim.send('POST', '/Users', body, { 'content-type': 'application/json' })
+    const json = await site.scim.send('POST', '/Users', body, {
+      'content-type': 'application/json',
+    })
     expect(json.status).toBe(201)
     const large = JSON.stringify({
       schemas: [userSchema],
       userName: 'a',
       title: 'x'.repeat(1024 * 1024),
     })
-    const answer = await scim.send('POST', '/Users', large)
+    const answer = await site.scim.send('POST', '/Users', large)
     expect([answer.status, answer.body.schemas]).toEqual([413, [errorSchema]])
   })
 })
@@ -133,19 +123,19 @@ describe('a PATCH', () => {
     [{ op: 'move', path: 'title', value: 'x' }, 'invalidSyntax'],
     [{ path: 'title', value: 'x' }, 'invalidSyntax'],
   ])('%j is refused as %s', async (operation, scimType) => {
-    const answer = await scim.patch(`/Users/${user}`, operation)
+    const answer = await site.scim.patch(`/Users/${user}`, operation)
     expect([answer.status, answer.body.scimType]).toEqual([400, scimType])
   })
 
   it('has at most a thousand operations, and at least one', async () => {
     const operation = { op: 'replace', path: 'title', value: 'x' }
-    const many = await scim.patch(
+    const many = await site.scim.patch(
       `/Users/${user}`,
       ...Array.from({ length: 10_000 }, () => operation),
     )
     expect([many.status, many.body.scimType]).toEqual([400, 'tooMany'])
-    expect((await scim.patch(`/Users/${user}`)).body.scimType).toBe('invalidSyntax')
-    const bare = await scim.send('PATCH', `/Users/${user}`, { Operations: [operation] })
+    expect((await site.scim.patch(`/Users/${user}`)).body.scimType).toBe('invalidSyntax')
+    const bare = await site.scim.send('PATCH', `/Users/${user}`, { Operations: [operation] })
     expect(bare.body.scimType).toBe('invalidSyntax')
   })
 })
@@ -221,7 +211,7 @@ describe('any request', () => {
     await fc.assert(
       fc.asyncProperty(method, where, body, async (verb, at, given) => {
         const url = at.replace('{user}', user).replace('{group}', group)
-        const answer = await scim.send(verb, url, JSON.stringify(given))
+        const answer = await site.scim.send(verb, url, JSON.stringify(given))
         expect([answer.status, JSON.stringify(given)].join(' ')).not.toMatch(/^50[^1]/)
         if (answer.status >= 400)
           expect(answer.body).toMatchObject({
@@ -252,7 +242,7 @@ describe('any request', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.constantFrom('/Users', '/Groups'), query, async (at, asked) => {
-        const answer = await scim.send(
+        const answer = await site.scim.send(
           'GET',
           `${at}?${new URLSearchParams(asked as Record<string, string>)}`,
         )
@@ -266,7 +256,7 @@ describe('any request', () => {
 describe('what is not offered', () => {
   it('answers 501, 404 and 405 as SCIM does', async () => {
     const statusOf = async (method: string, path: string) => {
-      const answer = await scim.send(method, path)
+      const answer = await site.scim.send(method, path)
       expect(answer.body).toMatchObject({ schemas: [errorSchema], status: String(answer.status) })
       return answer.status
     }
@@ -279,13 +269,13 @@ describe('what is not offered', () => {
       for (const path of ['/Schemas', '/ResourceTypes', '/ServiceProviderConfig'])
         expect(await statusOf(method, path)).toBe(405)
     expect(await statusOf('PUT', '/Users')).toBe(405)
-    expect((await scim.send('PUT', '/Users')).headers['allow']).toBe('GET, POST')
+    expect((await site.scim.send('PUT', '/Users')).headers['allow']).toBe('GET, POST')
   })
 })
 
 describe('discovery (RFC 7644 §4)', () => {
   it('tells what works, without nulls, and every schema and type by its id', async () => {
-    const config = await scim.send('GET', '/ServiceProviderConfig')
+    const config = await site.scim.send('GET', '/ServiceProviderConfig')
     expect(config.body).toMatchObject({
       patch: { supported: true },
       bulk: { supported: false },
@@ -296,15 +286,15 @@ describe('discovery (RFC 7644 §4)', () => {
       authenticationSchemes: [{ type: 'oauthbearertoken' }],
     })
     for (const path of ['/Schemas', '/ResourceTypes']) {
-      const { body } = await scim.send('GET', path)
+      const { body } = await site.scim.send('GET', path)
       expect(body.totalResults).toBe(body.Resources.length)
       expect(JSON.stringify(body)).not.toContain('null')
       for (const one of body.Resources) {
-        const read = await scim.send('GET', `${path}/${one.id}`)
+        const read = await site.scim.send('GET', `${path}/${one.id}`)
         expect(read.body).toEqual(one)
         expect(one.meta.location.endsWith(`${path}/${one.id}`)).toBe(true)
       }
-      expect((await scim.send('GET', `${path}?filter=name%20pr`)).status).toBe(403)
+      expect((await site.scim.send('GET', `${path}?filter=name%20pr`)).status).toBe(403)
     }
   })
 })

@@ -1,16 +1,9 @@
 /** Requests that would cost more than they may, and requests at the same moment. */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { groupSchema, type Sender, startWorld, userSchema, type World } from './sender.ts'
+import { describe, expect, it } from 'vitest'
+import { groupSchema, openSite, userSchema } from './sender.ts'
 
-let world: World
-let scim: Sender
-
-beforeAll(async () => {
-  world = await startWorld()
-  scim = await world.sender()
-})
-afterAll(() => world.close())
+const site = openSite()
 
 const searchSchema = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest'
 const searches = ['/Users/.search', '/Groups/.search', '/.search']
@@ -27,21 +20,21 @@ describe('a list of values', () => {
 
   it('of a user has at most 200 values, by POST and by PATCH', async () => {
     const body = { schemas: [userSchema], userName: 'phones' }
-    const many = await scim.send('POST', '/Users', { ...body, phoneNumbers: numbers(201) })
+    const many = await site.scim.send('POST', '/Users', { ...body, phoneNumbers: numbers(201) })
     expect([many.status, many.body.scimType]).toEqual([400, 'invalidValue'])
-    const { id } = await scim.user('phones', { phoneNumbers: numbers(200) })
+    const { id } = await site.scim.user('phones', { phoneNumbers: numbers(200) })
     const add = (value: unknown) =>
-      scim.patch(`/Users/${id}`, { op: 'add', path: 'phoneNumbers', value })
+      site.scim.patch(`/Users/${id}`, { op: 'add', path: 'phoneNumbers', value })
     expect((await add(numbers(1, 200))).body.scimType).toBe('invalidValue')
     const part = { op: 'add', path: 'phoneNumbers[type eq "fax"].value', value: '+1' }
-    expect((await scim.patch(`/Users/${id}`, part)).body.scimType).toBe('invalidValue')
+    expect((await site.scim.patch(`/Users/${id}`, part)).body.scimType).toBe('invalidValue')
     expect((await add(numbers(200))).status).toBe(200)
   })
 
   it('has each value once, whatever the order of its parts', async () => {
-    const { id } = await scim.user('twice', { phoneNumbers: [{ value: '+1', type: 'work' }] })
+    const { id } = await site.scim.user('twice', { phoneNumbers: [{ value: '+1', type: 'work' }] })
     const value = [{ type: 'work', value: '+1' }]
-    const answer = await scim.patch(`/Users/${id}`, { op: 'add', path: 'phoneNumbers', value })
+    const answer = await site.scim.patch(`/Users/${id}`, { op: 'add', path: 'phoneNumbers', value })
     expect(answer.body.phoneNumbers).toEqual([{ value: '+1', type: 'work' }])
   })
 })
@@ -51,9 +44,9 @@ describe('names', () => {
     const users = { schemas: [userSchema], userName: 'named' }
     const groups = { schemas: [groupSchema], displayName: 'Named' }
     for (const [path, body] of [['/Users', users] as const, ['/Groups', groups] as const]) {
-      const long = await scim.send('POST', path, { ...body, externalId: noise(4000, 1) })
+      const long = await site.scim.send('POST', path, { ...body, externalId: noise(4000, 1) })
       expect([long.status, long.body.scimType]).toEqual([400, 'invalidValue'])
-      const longest = await scim.send('POST', path, { ...body, externalId: noise(500, 1) })
+      const longest = await site.scim.send('POST', path, { ...body, externalId: noise(500, 1) })
       expect(longest.status).toBe(201)
     }
   })
@@ -62,7 +55,7 @@ describe('names', () => {
     let inner: string | undefined
     let refused: { status: number; scimType: string } | undefined
     for (let depth = 0; depth < 15 && !refused; depth += 1) {
-      const { status, body } = await scim.send('POST', '/Groups', {
+      const { status, body } = await site.scim.send('POST', '/Groups', {
         schemas: [groupSchema],
         displayName: `${depth}-${noise(200, depth)}`,
         ...(inner === undefined ? {} : { members: [{ value: inner }] }),
@@ -78,7 +71,10 @@ describe('a search', () => {
   it('by POST takes texts, and leaves other values alone', async () => {
     for (const path of searches)
       for (const attributes of [[{ toString: 1 }], [['userName']], [null, 'userName']]) {
-        const { status } = await scim.send('POST', path, { schemas: [searchSchema], attributes })
+        const { status } = await site.scim.send('POST', path, {
+          schemas: [searchSchema],
+          attributes,
+        })
         expect([path, status]).toEqual([path, 200])
       }
   })
@@ -87,16 +83,16 @@ describe('a search', () => {
     for (const path of searches)
       for (const name of ['attributes', 'excludedAttributes']) {
         const body = { schemas: [searchSchema], [name]: Array(201).fill('userName') }
-        const answer = await scim.send('POST', path, body)
+        const answer = await site.scim.send('POST', path, body)
         expect([answer.status, answer.body.scimType]).toEqual([400, 'invalidValue'])
       }
   })
 
   it('finds users without an external id, and those with one', async () => {
-    await scim.user('with-id', { externalId: 'e-1' })
-    await scim.user('without-id')
+    await site.scim.user('with-id', { externalId: 'e-1' })
+    await site.scim.user('without-id')
     const found = async (filter: string): Promise<string[]> => {
-      const { body } = await scim.send('GET', `/Users?filter=${encodeURIComponent(filter)}`)
+      const { body } = await site.scim.send('GET', `/Users?filter=${encodeURIComponent(filter)}`)
       return body.Resources.map(({ userName }: { userName: string }) => userName)
     }
     expect(await found('userName sw "with" and externalId eq null')).toEqual(['without-id'])
@@ -107,14 +103,14 @@ describe('a search', () => {
 
 describe('requests at the same moment', () => {
   it('that state all members leave the members of one of them, never a mixture', async () => {
-    const users = await Promise.all([1, 2, 3, 4].map((i) => scim.user(`put-${i}`)))
+    const users = await Promise.all([1, 2, 3, 4].map((i) => site.scim.user(`put-${i}`)))
     const ids = users.map(({ id }) => id as string)
     const lists = [ids.slice(0, 2), ids.slice(2)]
     for (let round = 0; round < 5; round += 1) {
-      const { id } = await scim.group(`Put ${round}`)
+      const { id } = await site.scim.group(`Put ${round}`)
       const answers = await Promise.all(
         lists.map((list) =>
-          scim.send('PUT', `/Groups/${id}`, {
+          site.scim.send('PUT', `/Groups/${id}`, {
             schemas: [groupSchema],
             displayName: `Put ${round}`,
             members: list.map((value) => ({ value })),
@@ -122,7 +118,7 @@ describe('requests at the same moment', () => {
         ),
       )
       expect(answers.map(({ status }) => status)).toEqual([200, 200])
-      const { members } = (await scim.send('GET', `/Groups/${id}`)).body
+      const { members } = (await site.scim.send('GET', `/Groups/${id}`)).body
       expect(lists).toContainEqual(members.map(({ value }: { value: string }) => value))
     }
   })

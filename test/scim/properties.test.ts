@@ -1,25 +1,10 @@
 /** What holds for any user and any change, and for many at once. */
 
 import fc from 'fast-check'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import {
-  enterprise,
-  groupSchema,
-  patchSchema,
-  type Sender,
-  startWorld,
-  userSchema,
-  type World,
-} from './sender.ts'
+import { describe, expect, it } from 'vitest'
+import { enterprise, groupSchema, openSite, patchSchema, userSchema } from './sender.ts'
 
-let world: World
-let scim: Sender
-
-beforeAll(async () => {
-  world = await startWorld()
-  scim = await world.sender()
-})
-afterAll(() => world.close())
+const site = openSite()
 
 let count = 0
 const nextName = (): string => {
@@ -98,11 +83,11 @@ describe('any user', () => {
   it('is what was sent, and sending back what was read changes nothing', async () => {
     await fc.assert(
       fc.asyncProperty(person, async (fields) => {
-        const made = await scim.user(nextName(), fields)
-        const read = (await scim.send('GET', `/Users/${made.id}`)).body
+        const made = await site.scim.user(nextName(), fields)
+        const read = (await site.scim.send('GET', `/Users/${made.id}`)).body
         expect(read).toEqual(made)
         const { id: _, meta: __, ...same } = read
-        expect((await scim.send('PUT', `/Users/${made.id}`, same)).body).toEqual(read)
+        expect((await site.scim.send('PUT', `/Users/${made.id}`, same)).body).toEqual(read)
       }),
       { numRuns: 60 },
     )
@@ -114,15 +99,15 @@ describe('any user', () => {
         person,
         fc.array(operation, { minLength: 1, maxLength: 4 }),
         async (fields, changes) => {
-          const { id } = await scim.user(nextName(), fields)
+          const { id } = await site.scim.user(nextName(), fields)
           const body = { schemas: [patchSchema], Operations: changes.slice(0, 1) }
-          const first = await scim.send('PATCH', `/Users/${id}`, body)
+          const first = await site.scim.send('PATCH', `/Users/${id}`, body)
           expect([200, 400]).toContain(first.status)
-          const second = await scim.send('PATCH', `/Users/${id}`, body)
+          const second = await site.scim.send('PATCH', `/Users/${id}`, body)
           expect(second.status).toBe(first.status)
           if (first.status === 200) expect(second.body).toEqual(first.body)
-          const all = await scim.patch(`/Users/${id}`, ...changes)
-          const read = await scim.send('GET', `/Users/${id}`)
+          const all = await site.scim.patch(`/Users/${id}`, ...changes)
+          const read = await site.scim.send('GET', `/Users/${id}`)
           if (all.status === 200) expect(read.body).toEqual(all.body)
         },
       ),
@@ -135,39 +120,43 @@ describe('many at once', () => {
   it('make a name once', async () => {
     const body = { schemas: [userSchema], userName: 'race', externalId: 'race' }
     const answers = await Promise.all(
-      Array.from({ length: 20 }, () => scim.send('POST', '/Users', body)),
+      Array.from({ length: 20 }, () => site.scim.send('POST', '/Users', body)),
     )
     const statuses = answers.map(({ status }) => status).sort()
     expect(statuses).toEqual([201, ...Array.from({ length: 19 }, () => 409)])
     const group = { schemas: [groupSchema], displayName: 'Race' }
     const groups = await Promise.all(
-      Array.from({ length: 8 }, () => scim.send('POST', '/Groups', group)),
+      Array.from({ length: 8 }, () => site.scim.send('POST', '/Groups', group)),
     )
     expect(groups.filter(({ status }) => status === 201)).toHaveLength(1)
     expect(groups.filter(({ status }) => status === 409)).toHaveLength(7)
   })
 
   it('change one user one after the other, and lose nothing', async () => {
-    const { id } = await scim.user('busy')
+    const { id } = await site.scim.user('busy')
     const attributes = ['title', 'nickName', 'displayName', 'userType', 'locale', 'timezone']
     const answers = await Promise.all(
-      attributes.map((at) => scim.patch(`/Users/${id}`, { op: 'add', path: at, value: at })),
+      attributes.map((at) => site.scim.patch(`/Users/${id}`, { op: 'add', path: at, value: at })),
     )
     expect(answers.map(({ status }) => status)).toEqual(attributes.map(() => 200))
-    const { body } = await scim.send('GET', `/Users/${id}`)
+    const { body } = await site.scim.send('GET', `/Users/${id}`)
     expect(body).toMatchObject(Object.fromEntries(attributes.map((at) => [at, at])))
   })
 
   it('join a group, each of them', async () => {
-    const { id } = await scim.group('Crowd')
-    const users = await Promise.all(Array.from({ length: 20 }, () => scim.user(nextName())))
+    const { id } = await site.scim.group('Crowd')
+    const users = await Promise.all(Array.from({ length: 20 }, () => site.scim.user(nextName())))
     const answers = await Promise.all(
       users.map((user) =>
-        scim.patch(`/Groups/${id}`, { op: 'add', path: 'members', value: [{ value: user.id }] }),
+        site.scim.patch(`/Groups/${id}`, {
+          op: 'add',
+          path: 'members',
+          value: [{ value: user.id }],
+        }),
       ),
     )
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
-    const { body } = await scim.send('GET', `/Groups/${id}`)
+    const { body } = await site.scim.send('GET', `/Groups/${id}`)
     expect(body.members).toHaveLength(20)
   })
 })

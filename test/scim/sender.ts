@@ -1,5 +1,6 @@
 /** A realm that takes SCIM, and a sender with a token for it. */
 
+import { afterAll, beforeAll } from 'vitest'
 import { anyBackend } from '../support/backends.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
 
@@ -91,5 +92,32 @@ export const startWorld = async (
     },
     events: async () => (await admin('GET', '/events?size=500')).body.items,
     close: () => server.close(),
+  }
+}
+
+export interface Site {
+  readonly world: World
+  readonly scim: Sender
+}
+
+/** A world and a sender for all tests of a file. */
+export const openSite = (): Site => {
+  let site: Site | undefined
+  const opened = (): Site => {
+    if (!site) throw new Error('the site is open while tests run')
+    return site
+  }
+  beforeAll(async () => {
+    const world = await startWorld()
+    site = { world, scim: await world.sender() }
+  })
+  afterAll(() => site?.world.close())
+  return {
+    get world() {
+      return opened().world
+    },
+    get scim() {
+      return opened().scim
+    },
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import type { FastifyRequest } from 'fastify'
+import type { ProvisioningDoc } from '#schemas/kinds/provisioning/provisioning.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { ScimScope } from '#schemas/wire/scim.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
@@ -12,9 +13,11 @@ import type { Clock } from '#server/platform/clock.ts'
 import { sha256 } from '#server/platform/random.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
-import type { Issuers } from '#server/tokens/issuers.ts'
+import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { provisioningOf } from '../../endpoint.ts'
+import { type FindAccessToken, type PresentedToken, scimAudience } from './access-tokens.ts'
 import { forbidden, notFound, ScimError } from './errors.ts'
+import type { RefusedTokens } from './refused-tokens.ts'
 import { findScimToken, type ScimToken } from './tokens.ts'
 
 export interface ScimCall {
@@ -24,6 +27,8 @@ export interface ScimCall {
   readonly token: ScimToken
   /** `{issuer}/scim/v2` */
   readonly base: string
+  /** Whether clients may send with access tokens. */
+  readonly takesAccessTokens: boolean
   /** Without any admin permission: nothing that SCIM writes can grant one. */
   readonly caller: Caller
 }
@@ -32,30 +37,75 @@ export interface CallParts {
   readonly storage: Pick<Storage, 'db' | 'commit'>
   readonly clock: Clock
   readonly issuers: Issuers
+  readonly accessToken: FindAccessToken
+  readonly refused: RefusedTokens
 }
 
 export type Admit = (request: FastifyRequest, scope?: ScimScope) => Promise<ScimCall>
 
-const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
+const header = /^(bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i
+
+const presentedIn = ({ headers }: FastifyRequest): PresentedToken | undefined => {
+  const [, scheme = '', token] = header.exec(headers.authorization ?? '') ?? []
+  if (token === undefined) return undefined
+  return { scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer', token }
+}
+
+/** A SCIM token has no dots in it. */
+const isJwt = ({ token }: PresentedToken): boolean => token.split('.').length === 3
 
 const nothing = () => notFound('there is no SCIM service at this address')
 
+const noToken = () =>
+  new ScimError(
+    401,
+    'send a SCIM token of this realm, or the access token of a client that may send',
+  )
+
 export const ownerOf = ({ sender }: Pick<ScimToken, 'sender'>): string => `scim:${sender}`
 
-export const createAdmit =
-  ({ storage, clock, issuers }: CallParts): Admit =>
-  async (request, scope) => {
+export const createAdmit = ({
+  storage,
+  clock,
+  issuers,
+  accessToken,
+  refused,
+}: CallParts): Admit => {
+  const scimTokenOf = async (
+    realm: string,
+    { ip }: FastifyRequest,
+    { scheme, token: given }: PresentedToken,
+  ): Promise<ScimToken | undefined> => {
+    if (scheme !== 'Bearer') return undefined
+    const hash = sha256(given)
+    await refused.refuseFlood(ip, realm, hash)
+    const found = await findScimToken(storage, { realm, hash, now: clock.now() })
+    if (found && found.use.length > 0) await storage.commit(found.use)
+    return found?.token
+  }
+
+  const tokenOf = async (
+    issuer: Issuer,
+    provisioning: ProvisioningDoc,
+    request: FastifyRequest,
+  ): Promise<ScimToken> => {
+    const presented = presentedIn(request)
+    if (!presented) throw noToken()
+    const token = isJwt(presented)
+      ? await accessToken(issuer, provisioning, request, presented)
+      : await scimTokenOf(issuer.name, request, presented)
+    if (token) return token
+    await refused.count(request.ip)
+    throw noToken()
+  }
+
+  return async (request, scope) => {
     const { realm = '' } = request.params as { realm?: string }
     const issuer = await issuers.fresh(realm)
-    if (!issuer || !(await provisioningOf(issuer.view)).scimEnabled) throw nothing()
-    const [, given] = bearer.exec(request.headers.authorization ?? '') ?? []
-    const found =
-      given === undefined
-        ? undefined
-        : await findScimToken(storage, { realm, hash: sha256(given), now: clock.now() })
-    if (!found) throw new ScimError(401, 'send a SCIM token of this realm as bearer token')
-    const { token, use } = found
-    if (use.length > 0) await storage.commit(use)
+    if (!issuer) throw nothing()
+    const provisioning = await provisioningOf(issuer.view)
+    if (!provisioning.scimEnabled) throw nothing()
+    const token = await tokenOf(issuer, provisioning, request)
     if (scope !== undefined && !token.scopes.includes(scope))
       throw forbidden(`the token is not for ${scope}`)
     return {
@@ -63,10 +113,12 @@ export const createAdmit =
       view: issuer.view,
       settings: issuer.settings,
       token,
-      base: `${issuer.url}/scim/v2`,
+      base: scimAudience(issuer.url),
+      takesAccessTokens: provisioning.scimClients.length > 0,
       caller: { actor: ownerOf(token), sourceIp: request.ip, permissions: new Set() },
     }
   }
+}
 
 /** The audit event of a write of data. */
 export const scimEvent = (
@@ -82,5 +134,5 @@ export const scimEvent = (
   outcome: 'SUCCESS',
   resourceType: resource.type,
   resourceId: resource.id,
-  detail: `${detail === undefined ? '' : `${detail}; `}SCIM token ${token.id}`,
+  detail: `${detail === undefined ? '' : `${detail}; `}${token.kind} ${token.id}`,
 })

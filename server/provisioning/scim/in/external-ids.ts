@@ -2,7 +2,9 @@
 
 import { ConstraintError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { readInSlices } from '#server/storage/documents/reads.ts'
+import { preparedStatement } from '#server/storage/prepared.ts'
 import { statement } from '#server/storage/statements.ts'
+import type { ScimUserRow } from '#server/storage/tables/scim-in-tables.ts'
 import type { ScimCall } from './caller.ts'
 import { invalidValue, ScimError } from './errors.ts'
 import type { Resource } from './schema/attribute.ts'
@@ -69,20 +71,28 @@ export const externalIdsOfGroups = async (
 const mapOf = (rows: readonly (readonly [string, string | null])[]): Map<string, string> =>
   new Map(rows.flatMap(([id, name]) => (name === null ? [] : [[id, name] as const])))
 
+const naming = preparedStatement((db, row: Pick<ScimUserRow, keyof ScimUserRow>) =>
+  db
+    .insertInto('scim_users')
+    .values({
+      user_id: row.user_id,
+      realm: row.realm,
+      sender: row.sender,
+      external_id: row.external_id,
+    })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['user_id', 'sender'])
+        .doUpdateSet((eb) => ({ external_id: eb.ref('excluded.external_id') })),
+    ),
+)
+
 export const nameUser = (
   { db }: Db,
   { realm, token: { sender } }: ScimCall,
   userId: string,
   externalId: string | null,
-): Statement =>
-  statement(
-    db
-      .insertInto('scim_users')
-      .values({ user_id: userId, realm, sender, external_id: externalId })
-      .onConflict((conflict) =>
-        conflict.columns(['user_id', 'sender']).doUpdateSet({ external_id: externalId }),
-      ),
-  )
+): Statement => naming(db, { user_id: userId, realm, sender, external_id: externalId })
 
 export const nameGroup = (
   { db }: Db,

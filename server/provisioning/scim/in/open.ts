@@ -10,15 +10,18 @@ import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import type { UsersArea } from '#server/users/open.ts'
+import { createAccessTokens, type Possession } from './access-tokens.ts'
 import { takeScimBodies } from './body.ts'
 import { createAdmit } from './caller.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
 import { elsewhereRoutes } from './elsewhere.ts'
 import { installScimErrors } from './errors.ts'
 import { sendersOf } from './external-ids.ts'
-import { groupRoutes } from './groups/routes.ts'
+import { createGroupResources } from './groups/resources.ts'
+import { createRefusedTokens } from './refused-tokens.ts'
+import { addResourceRoutes, createScimTurns } from './resource-routes.ts'
 import { searchAllRoutes } from './search-all.ts'
-import { userRoutes } from './users/routes.ts'
+import { createUserResources } from './users/resources.ts'
 
 export interface ScimInNeeds {
   readonly storage: Storage
@@ -27,7 +30,9 @@ export interface ScimInNeeds {
   readonly users: Pick<UsersArea, 'store' | 'ranks' | 'addressNotice'>
   readonly credentials: Pick<CredentialsArea, 'passwords'>
   readonly sessions: Sessions
-  readonly tokens: Pick<TokensArea, 'issuers'>
+  readonly tokens: Pick<TokensArea, 'issuers' | 'verifier'>
+  /** Proofs of possession (RFC 9449). */
+  readonly oidc: { readonly dpop: Possession }
   readonly realm: Pick<RealmArea, 'writer' | 'lastAdmin'>
   readonly http: Pick<HttpArea, 'mapError'>
 }
@@ -40,24 +45,28 @@ export const openScimIn = (needs: ScimInNeeds) => {
   const { passwords } = needs.credentials
   const { writer, lastAdmin } = needs.realm
   const { mapError } = needs.http
-  const admit = createAdmit({ storage, clock, issuers: needs.tokens.issuers })
-  const users = userRoutes(
-    {
-      admit,
-      storage,
-      clock,
-      recorder,
-      writer,
-      users: store,
-      passwords,
-      ranks,
-      sessions,
-      lastAdmin,
-      addressNotice,
-    },
-    `${path}/Users`,
-  )
-  const groups = groupRoutes({ admit, storage, clock, recorder, writer, ranks }, `${path}/Groups`)
+  const { issuers, verifier } = needs.tokens
+  const admit = createAdmit({
+    storage,
+    clock,
+    issuers,
+    accessToken: createAccessTokens({ verifier, possession: needs.oidc.dpop, ranks }),
+    refused: createRefusedTokens({ storage, clock }),
+  })
+  const turns = createScimTurns()
+  const users = createUserResources({
+    storage,
+    clock,
+    recorder,
+    writer,
+    users: store,
+    passwords,
+    ranks,
+    sessions,
+    lastAdmin,
+    addressNotice,
+  })
+  const groups = createGroupResources({ storage, clock, recorder, writer, ranks })
   return {
     sendersOf: (userId: string) => sendersOf(storage, userId),
     routes: (async (app) => {
@@ -66,8 +75,8 @@ export const openScimIn = (needs: ScimInNeeds) => {
       })
       installScimErrors(app, mapError)
       takeScimBodies(app)
-      users.routes(app)
-      groups.routes(app)
+      addResourceRoutes(app, { admit, turns }, `${path}/Users`, users)
+      addResourceRoutes(app, { admit, turns }, `${path}/Groups`, groups)
       searchAllRoutes({ admit, finders: [users.find, groups.find] }, path)(app)
       discoveryRoutes({ admit }, path)(app)
       elsewhereRoutes({ admit }, path)(app)

@@ -1,9 +1,13 @@
 /** What a list is asked for (RFC 7644 §3.4.2, RFC 9865 for cursors), by query or by `.search`. */
 
+import {
+  type AttributePath,
+  attributePath,
+  parseScimFilter,
+  type ScimFilter,
+} from '#schemas/text/scim-filter.ts'
 import { isUuid } from '#server/platform/ids.ts'
-import { invalidSyntax, invalidValue, ScimError } from './errors.ts'
-import { type AttributePath, attributePath, type Filter } from './filter/filter.ts'
-import { parseFilter } from './filter/parse.ts'
+import { invalidFilter, invalidSyntax, invalidValue, ScimError } from './errors.ts'
 import type { Resource } from './schema/attribute.ts'
 import { refuseUnlessObject, refuseWithoutSchema } from './values.ts'
 
@@ -16,7 +20,7 @@ const searchSchema = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest'
 export type Asked = Readonly<Record<string, string | undefined>>
 
 export interface Page {
-  readonly filter: Filter | undefined
+  readonly filter: ScimFilter | undefined
   readonly sortBy: AttributePath | undefined
   readonly descending: boolean
   /** Results to pass over. */
@@ -51,7 +55,10 @@ export const readPage = (asked: Asked): Page => {
   if (cursor !== undefined && (by || startIndex !== undefined))
     throw new ScimError(400, 'a cursor goes with neither sortBy nor startIndex', 'invalidCursor')
   return {
-    filter: filter === undefined || filter.trim() === '' ? undefined : parseFilter(filter),
+    filter:
+      filter === undefined || filter.trim() === ''
+        ? undefined
+        : parseScimFilter(filter, invalidFilter),
     sortBy: by,
     descending: sortOrder?.toLowerCase() === 'descending',
     // Less than 1 means 1 (RFC 7644 §3.4.2.4).

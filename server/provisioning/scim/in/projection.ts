@@ -1,7 +1,7 @@
 /** Which attributes a response has: `attributes` and `excludedAttributes` (RFC 7644 §3.9). */
 
+import { type AttributePath, attributePath } from '#schemas/text/scim-filter.ts'
 import { invalidValue } from './errors.ts'
-import { type AttributePath, attributePath } from './filter/filter.ts'
 import type { Asked } from './paging.ts'
 import { isComplex, type Resource, type ResourceType, type Value } from './schema/attribute.ts'
 

@@ -2,7 +2,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isKnown } from '#server/http/etag.ts'
-import { GuardFailedError } from '#server/storage/contract.ts'
+import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
 import { mediaType, ScimError } from './errors.ts'
 import type { Projection } from './projection.ts'
 import { isComplex, type Resource } from './schema/attribute.ts'
@@ -37,12 +37,18 @@ export const sendResource = (
   reply.header('etag', version)
   if (request.method === 'GET' && isKnown(request.headers['if-none-match'], version))
     return reply.code(304).send()
-  reply.header(status === 201 ? 'location' : 'content-location', locationOf(resource))
+  // RFC 7644 §3.4.1 and §3.5 show it with every resource, and senders look for it.
+  reply.header('location', locationOf(resource))
   return sendJson(reply, status, projection.of(resource))
 }
 
 /** Attempts of a change after concurrent ones; each one means that another change succeeded. */
 const rounds = 50
+
+/** Something was changed or deleted since it was read. */
+const isConcurrent = (error: unknown): boolean =>
+  error instanceof GuardFailedError ||
+  (error instanceof ConstraintError && error.constraint === 'foreign-key')
 
 /** Changes without If-Match are applied one after the other; with a stale If-Match they get 412. */
 export const inTurn = async <T>(request: FastifyRequest, attempt: () => Promise<T>): Promise<T> => {
@@ -50,7 +56,7 @@ export const inTurn = async <T>(request: FastifyRequest, attempt: () => Promise<
     try {
       return await attempt()
     } catch (error) {
-      if (!(error instanceof GuardFailedError)) throw error
+      if (!isConcurrent(error)) throw error
       if (asksForVersion(request)) throw stale()
       if (round === rounds) throw error
     }

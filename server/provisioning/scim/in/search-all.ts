@@ -1,18 +1,28 @@
 /** Users and groups in one list, users first: by GET at the root, or by POST (RFC 7644 §3.4.2.1, §3.4.3). */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Admit, ScimCall } from './caller.ts'
+import type { Admit } from './caller.ts'
+import { listQuery, listSchema } from './description/json-schemas.ts'
+import { describeScim, describeSearch } from './description/operations.ts'
 import { ScimError } from './errors.ts'
-import { type Asked, listResponse, type Page, readPage, readQuery, readSearch } from './paging.ts'
+import { type Asked, listResponse, readPage, readQuery, readSearch } from './paging.ts'
 import { sendJson } from './replies.ts'
+import type { FindPage } from './resource-routes.ts'
 import type { Resource } from './schema/attribute.ts'
 
-/** A page of one type: its resources, and how many there are in all. */
-export type FindPage = (
-  call: ScimCall,
-  asked: Asked,
-  page: Page,
-) => Promise<{ readonly resources: readonly Resource[]; readonly total: number }>
+const anything = listSchema({ type: 'object' }, 'resource')
+const describedList = describeScim({
+  operationId: 'scim-list-resources',
+  summary: 'Users and groups of the realm (RFC 7644 §3.4.2.1)',
+  replies: { 200: anything },
+  query: listQuery,
+  refusals: [],
+})
+const describedSearch = describeSearch(
+  'resources',
+  'Users and groups of the realm, by POST (RFC 7644 §3.4.3)',
+  anything,
+)
 
 export const searchAllRoutes =
   (
@@ -48,10 +58,10 @@ export const searchAllRoutes =
       return listResponse(page, total, resources)
     }
 
-    app.get(path, async (request, reply) =>
+    app.get(path, describedList, async (request, reply) =>
       sendJson(reply, 200, await list(request, readQuery(request.query))),
     )
-    app.post(`${path}/.search`, { config: { events: [] } }, async (request, reply) => {
+    app.post(`${path}/.search`, describedSearch, async (request, reply) => {
       await admit(request)
       return sendJson(reply, 200, await list(request, readSearch(request.body)))
     })

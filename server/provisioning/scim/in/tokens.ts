@@ -11,9 +11,10 @@ type Db = Pick<Storage, 'db'>
 /** Tokens are used by the second; the time is kept by the minute. */
 const lastUseMs = 60_000
 
+/** What a sender authenticates with. */
 export interface ScimToken {
   readonly id: string
-  readonly realm: string
+  readonly kind: 'SCIM token' | 'access token'
   readonly sender: string
   readonly scopes: readonly ScimScope[]
 }
@@ -37,6 +38,17 @@ const byHash = preparedQuery('scim-token', (db, { hash }: { hash: string }) =>
     .where('hash', '=', hash),
 )
 
+/** The digests of the realm's tokens, good and expired. */
+export const scimTokenHashes = async ({ db }: Db, realm: string): Promise<ReadonlySet<string>> => {
+  const rows = await db
+    .selectFrom('provisioning_tokens')
+    .select('hash')
+    .where('realm', '=', realm)
+    .where('purpose', '=', 'scim')
+    .execute()
+  return new Set(rows.map(({ hash }) => hash))
+}
+
 /** The token of this digest, if it is one of the realm and has not expired; and the statement that notes its use, if one is due. */
 export const findScimToken = async (
   { db }: Db,
@@ -50,7 +62,7 @@ export const findScimToken = async (
   return {
     token: {
       id,
-      realm,
+      kind: 'SCIM token',
       sender: sender ?? defaultScimSender,
       scopes: scopesOf(scopes === null ? undefined : { scopes }),
     },

@@ -12,7 +12,7 @@ interface Abilities {
 }
 
 const hosts: readonly (readonly [RegExp, ScimTargetDoc['compatibility']])[] = [
-  [/(^|\.)amazonaws\.com$/, 'aws'],
+  [/(^|\.)amazonaws\.com(\.cn)?$/, 'aws'],
   [/(^|\.)slack\.com$/, 'slack'],
   [/(^|\.)gitlab\.com$/, 'gitlab'],
 ]
@@ -66,7 +66,7 @@ export const checkTarget = async (
 ): Promise<readonly Finding[]> => {
   const findings: Finding[] = []
   try {
-    await open().page('Users', 1, 1)
+    await open().page({ startIndex: 1, count: 1 })
     findings.push(ok('scim-access', 'users can be read'))
   } catch (cause) {
     return [refused('scim-access', cause)]

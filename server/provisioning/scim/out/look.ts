@@ -1,15 +1,16 @@
 /**
- * What a run looks at before it sends: all users when the document of the target changed since they were last looked at, and the
+ * What a run looks at before it sends: whether the target is still at the same address, all users when the document of the target changed since they were last looked at, and the
  * names of groups. Users are marked in parts, and a run that ends early goes on where it was.
  */
 
 import { Group } from '#schemas/kinds/users/group.ts'
-import type { Storage } from '#server/storage/contract.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { ScimTargetRow } from '#server/storage/tables/scim-tables.ts'
 import { userIdsAfter } from '#server/users/user-rows.ts'
 import { digestOf } from './person.ts'
 import { nameDigest } from './send-groups.ts'
+import type { SentMembers } from './state/members.ts'
 import type { Resources } from './state/resources.ts'
 import type { Standings } from './state/standings.ts'
 import type { ScimTargetInUse } from './target.ts'
@@ -19,23 +20,30 @@ export interface LookParts {
   readonly view: RealmView
   readonly target: ScimTargetInUse
   readonly resources: Resources
+  readonly members: SentMembers
   readonly standings: Standings
   readonly signal: AbortSignal
 }
 
 const partSize = 1000
 
+/** Whether what is known of the target is about another address: an id there may be that of another person here. */
+export const isElsewhere = ({ root }: ScimTargetInUse, { base_url }: ScimTargetRow): boolean =>
+  base_url !== null && base_url !== root
+
 /** All users are looked at again, from the first on. */
-export const lookAgain = (
-  { resources, standings }: Pick<LookParts, 'resources' | 'standings'>,
-  target: Pick<ScimTargetInUse, 'id' | 'version'>,
-) => [
-  resources.markAll(target.id, 'user'),
-  resources.markAll(target.id, 'group'),
+const lookAgain = (
+  { resources, members, standings, target }: LookParts,
+  before: ScimTargetRow,
+): Statement[] => [
+  ...(isElsewhere(target, before)
+    ? [resources.forgetAll(target.id), members.forgetAll(target.id)]
+    : [resources.markAll(target.id, 'user'), resources.markAll(target.id, 'group')]),
   standings.change(target.id, {
     version: target.version,
     marked_after: '',
     groups_mark: null,
+    base_url: target.root,
   }),
 ]
 
@@ -77,7 +85,9 @@ const lookAtUsers = async (parts: LookParts): Promise<void> => {
 export const lookAtRealm = async (parts: LookParts, before: ScimTargetRow): Promise<void> => {
   const { storage, target } = parts
   const isChanged = before.version !== target.version
-  if (isChanged) await storage.commit(lookAgain(parts, target))
+  if (isChanged) await storage.commit(lookAgain(parts, before))
+  else if (before.base_url === null)
+    await storage.commit([parts.standings.change(target.id, { base_url: target.root })])
   await lookAtGroups(parts, isChanged ? { ...before, groups_mark: null } : before)
   if (target.doc.syncUsers) await lookAtUsers(parts)
 }

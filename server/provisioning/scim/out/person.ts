@@ -44,7 +44,9 @@ const withValue = (before: unknown, path: ScimPath, value: string | undefined): 
     const list = Array.isArray(before) ? (before as readonly Element[]) : []
     const others = list.filter((one) => one['type'] !== type)
     if (value === undefined) return others.length > 0 ? others : undefined
-    return [...others, { type, [sub ?? 'value']: value }]
+    // The rest of the element stays: a work address is still the primary one.
+    const own = list.find((one) => one['type'] === type)
+    return [...others, { ...own, type, [sub ?? 'value']: value }]
   }
   if (sub === undefined) return value
   const members = { ...(before as Element | undefined) }
@@ -86,6 +88,9 @@ export const attributesOf = (user: UserRow, target: ScimTargetInUse): ScimAttrib
   }
   return { ...Object.fromEntries(attributes), active: isActive(user) }
 }
+
+export const userNameIn = ({ userName }: ScimAttributes): string | undefined =>
+  typeof userName === 'string' ? userName : undefined
 
 /** The schema and the name of an attribute of an extension. */
 const extensionOf = (key: string): { schema: string; name: string } | undefined => {

@@ -3,8 +3,8 @@
 import { Group } from '#schemas/kinds/users/group.ts'
 import { membershipsIn } from '#server/users/memberships.ts'
 import type { RemoteResource } from './protocol/client.ts'
+import { isMissing } from './protocol/refusal.ts'
 import type { Difference, ReconcileParts, ReconcileRequest } from './reconcile.ts'
-import { isMissing } from './send-user.ts'
 import { groupName } from './wanted.ts'
 
 type Parts = Pick<ReconcileParts, 'storage' | 'resources' | 'members'> &
@@ -56,7 +56,11 @@ export const compareGroups = async (
     const here = (await membershipsIn(storage, [id])).map(({ user_id }) => user_id)
     const wanted = new Set(here.filter((user) => sendable.has(user)))
     // Members that the target added by itself match no user of the realm.
-    const there = new Set(memberIds(remote).flatMap((one) => byRemote.get(one)?.local_id ?? []))
+    const there = new Set(
+      target.profile.answersMembers
+        ? memberIds(remote).flatMap((one) => byRemote.get(one)?.local_id ?? [])
+        : await members.ofGroup(targetId, id),
+    )
     const joined = [...wanted].filter((user) => !there.has(user)).length
     const left = [...there].filter((user) => !wanted.has(user)).length
     const isRenamed = remote['displayName'] !== name

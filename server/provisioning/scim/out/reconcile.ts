@@ -12,11 +12,14 @@ import { inSlices } from '#server/storage/statements.ts'
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
 import { userIdsAfter } from '#server/users/user-rows.ts'
 import { heldReason, removalLimit } from './guard.ts'
+import { isElsewhere } from './look.ts'
 import { changesSince, type Digests, digestsOf, observedIn, type ScimAttributes } from './person.ts'
+import { allUsersOf } from './protocol/all-of.ts'
 import type { RemoteResource, ScimClient } from './protocol/client.ts'
-import { ScimRefusal } from './protocol/refusal.ts'
+import type { Profile } from './protocol/profiles.ts'
 import { compareGroups } from './reconcile-groups.ts'
 import { scimQueue } from './run.ts'
+import { type MatchedBy, matchedBy } from './send-user.ts'
 import type { SentMembers } from './state/members.ts'
 import type { Resources } from './state/resources.ts'
 import type { Standings } from './state/standings.ts'
@@ -53,48 +56,33 @@ export interface Difference {
 }
 
 export const mostListed = 1000
-const pageSize = 100
 const localPage = 500
 const partSize = 500
-
-/** All that a target has, page by page (RFC 7644 §3.4.2.4). A list that is not whole would read as users who are missing there. */
-export const allOf = async (
-  client: ScimClient,
-  type: 'Users' | 'Groups',
-): Promise<RemoteResource[]> => {
-  const all = new Map<string, RemoteResource>()
-  for (let read = 0; ; ) {
-    const { resources, total } = await client.page(type, read + 1, pageSize)
-    const before = all.size
-    for (const one of resources) all.set(one.id, one)
-    read += resources.length
-    if (all.size >= total) return [...all.values()]
-    if (all.size === before)
-      throw new ScimRefusal(
-        `GET /${type} lists ${all.size} of ${total}: it cannot be compared`,
-        502,
-      )
-  }
-}
 
 const shown = (value: unknown): string | boolean | null => {
   if (value === undefined || value === null) return null
   return typeof value === 'string' || typeof value === 'boolean' ? value : JSON.stringify(value)
 }
 
-const fieldsOf = (observed: ScimAttributes, wanted: ScimAttributes): ScimFieldChange[] =>
-  changesSince(digestsOf(observed), wanted).map(({ path }) => ({
-    field: path,
-    before: shown(observed[path]),
-    after: shown(wanted[path]),
-  }))
+const fieldsOf = (
+  observed: ScimAttributes,
+  wanted: ScimAttributes,
+  { isChangeable }: Profile,
+): ScimFieldChange[] =>
+  changesSince(digestsOf(observed), wanted)
+    .filter(({ path }) => isChangeable(path))
+    .map(({ path }) => ({
+      field: path,
+      before: shown(observed[path]),
+      after: shown(wanted[path]),
+    }))
 
 /** The users of a target, by what they are found by. */
-const indexOf = (remote: readonly RemoteResource[], matchOn: 'userName' | 'externalId') => ({
+const indexOf = (remote: readonly RemoteResource[], { attribute }: MatchedBy) => ({
   byId: new Map(remote.map((one) => [one.id, one])),
   byMatch: new Map(
     remote.flatMap((one) => {
-      const value = one[matchOn]
+      const value = one[attribute]
       return typeof value === 'string' ? [[value.toLowerCase(), one] as const] : []
     }),
   ),
@@ -103,16 +91,21 @@ const indexOf = (remote: readonly RemoteResource[], matchOn: 'userName' | 'exter
 export const createReconcile = (parts: ReconcileParts) => {
   const { storage, jobs, resources, members, standings } = parts
 
-  const compareUsers = async (request: ReconcileRequest, remote: readonly RemoteResource[]) => {
+  const compareUsers = async (
+    request: ReconcileRequest,
+    remote: readonly RemoteResource[],
+    known: Pick<Resources, 'all'>,
+  ) => {
     const { view, target } = request
     const { id: targetId, doc } = target
-    const { byId, byMatch } = indexOf(remote, doc.matchOn)
-    const rows = new Map((await resources.all(targetId, 'user')).map((row) => [row.local_id, row]))
+    const by = matchedBy(target, doc.matchOn)
+    const { byId, byMatch } = indexOf(remote, by)
+    const rows = new Map((await known.all(targetId, 'user')).map((row) => [row.local_id, row]))
     const taken = new Set([...rows.values()].flatMap(({ remote_id }) => remote_id ?? []))
     const differences: Difference[] = []
     const stood = new Set<string>()
 
-    const known = (row: ScimResourceRow, remoteId: string | null, sent: Digests): Statement[] => [
+    const noteOf = (row: ScimResourceRow, remoteId: string | null, sent: Digests): Statement[] => [
       resources.change(row, { remote_id: remoteId, sent: JSON.stringify(sent) }),
     ]
 
@@ -129,26 +122,26 @@ export const createReconcile = (parts: ReconcileParts) => {
         return { id, change: { op, kind: 'user', name, fields: [] }, statements }
       }
       const { attributes } = wanted
-      const match = attributes[doc.matchOn]
+      const match = attributes[by.value]
       const found =
         own ?? (typeof match === 'string' ? byMatch.get(match.toLowerCase()) : undefined)
       const isAdopted = found !== undefined && found !== own
       if (isAdopted && taken.has(found.id)) return undefined
       if (!found) {
         if (attributes['active'] === false) return undefined
-        const statements = row ? known(row, null, {}) : []
+        const statements = row ? noteOf(row, null, {}) : []
         return { id, change: { op: 'create', kind: 'user', name, fields: [] }, statements }
       }
       stood.add(found.id)
       const observed = observedIn(found, attributes)
-      const fields = fieldsOf(observed, attributes)
+      const fields = fieldsOf(observed, attributes, target.profile)
       if (fields.length === 0 && !isAdopted) return undefined
       const isOut = attributes['active'] === false && observed['active'] !== false
       const op = isOut ? 'deactivate' : isAdopted ? 'adopt' : 'update'
       return {
         id,
         change: { op, kind: 'user', name, fields },
-        statements: row && own ? known(row, own.id, digestsOf(observed)) : [],
+        statements: row && own ? noteOf(row, own.id, digestsOf(observed)) : [],
       }
     }
 
@@ -186,12 +179,16 @@ export const createReconcile = (parts: ReconcileParts) => {
 
   return async (request: ReconcileRequest): Promise<ScimReport> => {
     const { view, target, client, dryRun, allowRemovals } = request
-    const users = target.doc.syncUsers ? await allOf(client, 'Users') : []
+    const standing = await standings.read(target.id)
+    // Rows about another address say nothing of this one.
+    const known: Resources =
+      standing && isElsewhere(target, standing) ? { ...resources, all: async () => [] } : resources
+    const users = target.doc.syncUsers ? await allUsersOf(client, target.profile) : []
     const compared = target.doc.syncUsers
-      ? await compareUsers(request, users)
+      ? await compareUsers(request, users, known)
       : { differences: [], strangers: 0 }
     const groups = target.sendsGroups
-      ? await compareGroups({ storage, resources, members, view, target, client })
+      ? await compareGroups({ storage, resources: known, members, view, target, client })
       : { differences: [], compared: 0 }
     const differences = [...compared.differences, ...groups.differences]
     const count = (...ops: readonly ScimChange['op'][]): number =>

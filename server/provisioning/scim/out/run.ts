@@ -16,6 +16,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import { allowanceOf, heldReason } from './guard.ts'
 import { lookAtRealm } from './look.ts'
+import { createMakeRoom } from './make-room.ts'
 import type { AccessTokens } from './protocol/access-tokens.ts'
 import { createScimClient, type ScimClient } from './protocol/client.ts'
 import { createPace } from './protocol/pace.ts'
@@ -27,6 +28,7 @@ import type { SentMembers } from './state/members.ts'
 import type { Resources } from './state/resources.ts'
 import type { Standings } from './state/standings.ts'
 import { type ScimTargetInUse, targetOf } from './target.ts'
+import { userNameOf } from './wanted.ts'
 
 export const scimQueue = 'scim-out'
 
@@ -91,7 +93,7 @@ export const clientOf = (
   createScimClient(target, {
     request: outgoing.request,
     tokens,
-    pace: createPace(target.doc.rateLimit),
+    pace: createPace(target.doc.rateLimit ?? target.profile.perSecond),
     now: () => clock.now(),
     signal,
   })
@@ -133,6 +135,14 @@ export const scimRuns = (parts: RunParts): JobHandler => {
       const rows = await resources.byRemoteIds(target.id, 'user', [remoteId])
       return rows.some(({ local_id }) => local_id !== localId)
     }
+    const makeRoom = createMakeRoom({
+      storage,
+      target,
+      resources,
+      client,
+      kind: 'user',
+      nameOf: (id) => userNameOf({ storage, view, target }, id),
+    })
     const sendPart = createSendUsers({
       storage,
       view,
@@ -141,7 +151,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
       members,
       now,
       signal,
-      send: createSendUser({ target, client, isTaken }),
+      send: createSendUser({ target, client, makeRoom, isTaken }),
       count: tally.count,
     })
     let kept = 0
@@ -226,7 +236,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
       ])
       return { kind: 'done' }
     }
-    await lookAtRealm({ storage, view, target, resources, standings, signal }, before)
+    await lookAtRealm({ storage, view, target, resources, members, standings, signal }, before)
     const client = clientOf(parts, target, signal)
     try {
       if (target.doc.syncUsers) await sendAllUsers(target, view, client, tally, signal)

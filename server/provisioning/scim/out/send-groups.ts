@@ -9,9 +9,12 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import { inSlices } from '#server/storage/statements.ts'
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
 import { membershipsIn } from '#server/users/memberships.ts'
+import { createMakeRoom, setOne } from './make-room.ts'
 import { digestOf } from './person.ts'
 import type { ScimClient } from './protocol/client.ts'
-import { type Done, isMissing } from './send-user.ts'
+import type { Profile } from './protocol/profiles.ts'
+import { isMissing } from './protocol/refusal.ts'
+import type { Done } from './send-user.ts'
 import { createFaults, failed, settled } from './send-users.ts'
 import type { SentMembers } from './state/members.ts'
 import type { Resources } from './state/resources.ts'
@@ -34,12 +37,33 @@ const coreGroup = 'urn:ietf:params:scim:schemas:core:2.0:Group'
 /** AWS IAM Identity Center takes no more; others cut the rest off. */
 const mostMembers = 100
 
+const removalsOf = (
+  ids: readonly string[],
+  { removesMembersByValue }: Profile,
+): readonly object[] => {
+  if (ids.length === 0) return []
+  return removesMembersByValue
+    ? [{ op: 'remove', path: 'members', value: ids.map((value) => ({ value })) }]
+    : ids.map((id) => ({ op: 'remove', path: `members[value eq ${JSON.stringify(id)}]` }))
+}
+
 export const nameDigest = (key: string): string =>
   JSON.stringify({ displayName: digestOf(groupName(key)) })
 
 export const createSendGroups = (parts: SendGroupsParts) => {
   const { storage, view, target, client, resources, members, now, count, signal } = parts
   const faults = createFaults()
+  const makeRoom = createMakeRoom({
+    storage,
+    target,
+    resources,
+    client,
+    kind: 'group',
+    nameOf: async (id) => {
+      const group = await view.byId(Group.kind, id)
+      return group && { name: groupName(group.key), isSent: true }
+    },
+  })
 
   const remove = async (row: ScimResourceRow): Promise<void> => {
     try {
@@ -59,11 +83,13 @@ export const createSendGroups = (parts: SendGroupsParts) => {
     const { id } =
       found && !isTaken
         ? found
-        : await client.create('Groups', {
-            schemas: [coreGroup],
-            displayName,
-            externalId: row.local_id,
-          })
+        : await makeRoom(row.local_id, displayName, () =>
+            client.create('Groups', {
+              schemas: [coreGroup],
+              displayName,
+              externalId: row.local_id,
+            }),
+          )
     await storage.commit([
       members.forgetGroup(target.id, row.local_id),
       resources.change(row, { remote_id: id, attempted: 1, present: 1 }),
@@ -89,12 +115,14 @@ export const createSendGroups = (parts: SendGroupsParts) => {
     displayName: string,
     wanted: ReadonlyMap<string, string>,
   ): Promise<void> => {
-    await client.replace('Groups', remoteId, {
-      schemas: [coreGroup],
-      displayName,
-      externalId: row.local_id,
-      members: [...wanted.values()].map((value) => ({ value })),
-    })
+    await makeRoom(row.local_id, displayName, () =>
+      client.replace('Groups', remoteId, {
+        schemas: [coreGroup],
+        displayName,
+        externalId: row.local_id,
+        members: [...wanted.values()].map((value) => ({ value })),
+      }),
+    )
     await storage.commit([
       members.forgetGroup(target.id, row.local_id),
       ...members.add(target.id, row.local_id, [...wanted.keys()]),
@@ -121,10 +149,10 @@ export const createSendGroups = (parts: SendGroupsParts) => {
     const remote = new Map(rows.map(({ local_id, remote_id }) => [local_id, remote_id]))
     for (const part of inSlices(left, mostMembers)) {
       // One whom the target no longer has is no member there.
-      const operations = part.flatMap((id) => {
-        const value = remote.get(id)
-        return value ? [{ op: 'remove', path: `members[value eq ${JSON.stringify(value)}]` }] : []
-      })
+      const operations = removalsOf(
+        part.flatMap((id) => remote.get(id) ?? []),
+        target.profile,
+      )
       if (operations.length > 0) await client.patch('Groups', remoteId, operations)
       await storage.commit(members.remove(target.id, group, part))
       if (operations.length > 0) count('updated')
@@ -142,9 +170,9 @@ export const createSendGroups = (parts: SendGroupsParts) => {
       return
     }
     if (isRenamed) {
-      await client.patch('Groups', remoteId, [
-        { op: 'replace', path: 'displayName', value: displayName },
-      ])
+      await makeRoom(row.local_id, displayName, () =>
+        setOne({ target, client }, 'Groups', remoteId, ['displayName', displayName]),
+      )
       count('updated')
     }
     await changeMembers(row, remoteId, wanted)

@@ -4,6 +4,7 @@
  */
 
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
+import { type MakeRoom, setOne } from './make-room.ts'
 import {
   changesSince,
   type Digests,
@@ -12,9 +13,10 @@ import {
   observedIn,
   resourceOf,
   type ScimAttributes,
+  userNameIn,
 } from './person.ts'
 import type { RemoteResource, ScimClient } from './protocol/client.ts'
-import { ScimRefusal } from './protocol/refusal.ts'
+import { isConflict, isMissing, ScimRefusal } from './protocol/refusal.ts'
 import type { ResourceChange } from './state/resources.ts'
 import type { ScimTargetInUse } from './target.ts'
 import { sentOf, type Wanted } from './wanted.ts'
@@ -30,29 +32,46 @@ export interface Sent {
 export interface SendParts {
   readonly target: ScimTargetInUse
   readonly client: ScimClient
+  readonly makeRoom: MakeRoom
   /** Whether the resource of the target stands for another user here. */
   readonly isTaken: (remoteId: string, localId: string) => Promise<boolean>
 }
 
 const inactive = digestOf(false)
 
-export const isMissing = (error: unknown): boolean =>
-  error instanceof ScimRefusal && error.status === 404
+/** What a user of the target is found by: its attribute, and the one here that has the value. */
+export interface MatchedBy {
+  readonly attribute: 'userName' | 'externalId' | 'id'
+  readonly value: 'userName' | 'externalId'
+}
 
-const isConflict = (error: unknown): boolean => error instanceof ScimRefusal && error.status === 409
+export const matchedBy = (
+  { profile }: Pick<ScimTargetInUse, 'profile'>,
+  wanted: 'userName' | 'externalId',
+): MatchedBy =>
+  profile.idIsExternalId
+    ? { attribute: 'id', value: 'externalId' }
+    : { attribute: wanted, value: wanted }
 
-export const createSendUser = ({ target, client, isTaken }: SendParts) => {
+export const createSendUser = ({ target, client, makeRoom, isTaken }: SendParts) => {
   const { doc, profile } = target
 
   const write = async (
+    localId: string,
     remoteId: string,
     sent: Digests,
     attributes: ScimAttributes,
   ): Promise<boolean> => {
-    const operations = changesSince(sent, attributes)
+    const operations = changesSince(sent, attributes).filter(({ path }) =>
+      profile.isChangeable(path),
+    )
     if (operations.length === 0) return false
-    if (profile.patches) await client.patch('Users', remoteId, operations)
-    else await client.replace('Users', remoteId, resourceOf(attributes))
+    const isRenamed = operations.some(({ path }) => path === 'userName')
+    await makeRoom(localId, isRenamed ? userNameIn(attributes) : undefined, () =>
+      profile.patches
+        ? client.patch('Users', remoteId, operations)
+        : client.replace('Users', remoteId, resourceOf(attributes)),
+    )
     return true
   }
 
@@ -60,11 +79,11 @@ export const createSendUser = ({ target, client, isTaken }: SendParts) => {
   const match = async (
     localId: string,
     attributes: ScimAttributes,
-    attribute: 'userName' | 'externalId',
+    by: MatchedBy,
   ): Promise<RemoteResource | undefined> => {
-    const value = attributes[attribute]
+    const value = attributes[by.value]
     if (typeof value !== 'string') return undefined
-    const found = await client.find('Users', attribute, value)
+    const found = await client.find('Users', by.attribute, value)
     if (!found || (await isTaken(found.id, localId))) return undefined
     const other = found['externalId']
     const isStranger =
@@ -72,8 +91,12 @@ export const createSendUser = ({ target, client, isTaken }: SendParts) => {
     return isStranger ? undefined : found
   }
 
-  const adopt = async (found: RemoteResource, attributes: ScimAttributes): Promise<Sent> => {
-    await write(found.id, digestsOf(observedIn(found, attributes)), attributes)
+  const adopt = async (
+    localId: string,
+    found: RemoteResource,
+    attributes: ScimAttributes,
+  ): Promise<Sent> => {
+    await write(localId, found.id, digestsOf(observedIn(found, attributes)), attributes)
     return {
       done: 'adopted',
       change: {
@@ -85,19 +108,22 @@ export const createSendUser = ({ target, client, isTaken }: SendParts) => {
   }
 
   const create = async (row: ScimResourceRow, attributes: ScimAttributes): Promise<Sent> => {
-    const found = await match(row.local_id, attributes, doc.matchOn)
-    if (found) return adopt(found, attributes)
+    const { local_id: localId } = row
+    const found = await match(localId, attributes, matchedBy(target, doc.matchOn))
+    if (found) return adopt(localId, found, attributes)
     // A user who may not sign in is not made anywhere.
     if (attributes['active'] === false) return { done: 'unchanged', change: 'forget' }
     try {
-      const made = await client.create('Users', resourceOf(attributes))
+      const made = await makeRoom(localId, userNameIn(attributes), () =>
+        client.create('Users', resourceOf(attributes)),
+      )
       const sent = JSON.stringify(digestsOf(attributes))
       return { done: 'created', change: { remote_id: made.id, present: 1, sent } }
     } catch (error) {
       if (!isConflict(error)) throw error
-      const holder = await match(row.local_id, attributes, 'userName')
+      const holder = await match(localId, attributes, matchedBy(target, 'userName'))
       if (!holder) throw error
-      return adopt(holder, attributes)
+      return adopt(localId, holder, attributes)
     }
   }
 
@@ -106,24 +132,22 @@ export const createSendUser = ({ target, client, isTaken }: SendParts) => {
     remoteId: string,
     attributes: ScimAttributes,
   ): Promise<Sent> => {
+    const isOut = attributes['active'] === false && sentOf(row)['active'] !== inactive
     try {
-      const isWritten = await write(remoteId, sentOf(row), attributes)
-      const isOut = attributes['active'] === false && sentOf(row)['active'] !== inactive
+      const isWritten = await write(row.local_id, remoteId, sentOf(row), attributes)
       const change = { present: 1, sent: JSON.stringify(digestsOf(attributes)) }
       return { done: isWritten ? (isOut ? 'deactivated' : 'updated') : 'unchanged', change }
     } catch (error) {
-      if (!isMissing(error)) throw error
-      return create({ ...row, remote_id: null }, attributes)
+      if (isMissing(error)) return create({ ...row, remote_id: null }, attributes)
+      // Something else that changed is refused: no leaver stays active for that.
+      if (isOut && error instanceof ScimRefusal && !error.isOfTarget)
+        await setOne({ target, client }, 'Users', remoteId, ['active', false])
+      throw error
     }
   }
 
   const deactivate = async (row: ScimResourceRow, remoteId: string, wanted: Wanted) => {
-    if (profile.patches)
-      await client.patch('Users', remoteId, [{ op: 'replace', path: 'active', value: false }])
-    else {
-      const { id: _, meta: _meta, groups: _groups, ...whole } = await client.read('Users', remoteId)
-      await client.replace('Users', remoteId, { ...whole, active: false })
-    }
+    await setOne({ target, client }, 'Users', remoteId, ['active', false])
     const sent = JSON.stringify({ ...sentOf(row), active: inactive })
     return {
       done: 'deactivated',
@@ -137,7 +161,7 @@ export const createSendUser = ({ target, client, isTaken }: SendParts) => {
     const remoteId =
       row.remote_id ??
       (row.attempted === 1
-        ? (await client.find('Users', 'externalId', row.local_id))?.id
+        ? (await client.find('Users', matchedBy(target, 'externalId').attribute, row.local_id))?.id
         : undefined)
     if (remoteId === undefined) return { done: 'unchanged', change: 'forget' }
     const isOut = row.present === 0 && sentOf(row)['active'] === inactive

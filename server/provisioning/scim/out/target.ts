@@ -1,16 +1,12 @@
 /** A SCIM target as its code sees it: the document with every default, its secrets opened, and what it deviates in. */
 
 import { ScimTarget, type ScimTargetDoc } from '#schemas/kinds/provisioning/scim-target.ts'
-import {
-  attributesOfScimFilter,
-  parseScimFilter,
-  type ScimFilter,
-  ScimFilterError,
-} from '#schemas/text/scim-filter.ts'
+import { parseScimFilter, type ScimFilter, ScimFilterError } from '#schemas/text/scim-filter.ts'
+import { attributesOfScimFilter } from '#schemas/text/scim-filter-match.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import { type Profile, profileOf } from './profiles.ts'
+import { type Profile, profileOf } from './protocol/profiles.ts'
 
 export interface ScimTargetInUse {
   /** Of the document: the same after a rename. */
@@ -20,6 +16,8 @@ export interface ScimTargetInUse {
   /** Changes with every write of the document. */
   readonly version: number
   readonly doc: ScimTargetDoc
+  /** The SCIM root, without a slash at its end. */
+  readonly root: string
   readonly profile: Profile
   readonly filter: ScimFilter | undefined
   /** Why nothing is sent: the document is older than the rule that it breaks. */
@@ -61,6 +59,7 @@ export const targetOf = (
     name: key,
     version,
     doc,
+    root: doc.baseUrl.replace(/\/+$/, ''),
     profile,
     filter,
     problem,

@@ -1,7 +1,7 @@
 /** What a target should have of users: decided from the users as they are now, whatever happened to them since. */
 
 import { Group } from '#schemas/kinds/users/group.ts'
-import { matchesScimFilter } from '#schemas/text/scim-filter.ts'
+import { matchesScimFilter } from '#schemas/text/scim-filter-match.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
@@ -9,7 +9,14 @@ import type { UserRow } from '#server/storage/tables/tables.ts'
 import { userGroupsOf } from '#server/users/memberships.ts'
 import { fieldsOf } from '#server/users/user-record.ts'
 import { usersByIds } from '#server/users/user-rows.ts'
-import { attributesOf, type Digests, digestOf, resourceOf, type ScimAttributes } from './person.ts'
+import {
+  attributesOf,
+  type Digests,
+  digestOf,
+  resourceOf,
+  type ScimAttributes,
+  userNameIn,
+} from './person.ts'
 import type { ScimTargetInUse } from './target.ts'
 
 /** A user as the target should have it; `gone`: deleted, or not one of those who are sent. */
@@ -66,6 +73,16 @@ export const wantedOf = async (
       : { kind: 'present', user, attributes }
   }
   return new Map(ids.map((id) => [id, wanted(id)]))
+}
+
+/** The username that the target should have of a user, also of one who is not sent any more. */
+export const userNameOf = async (
+  parts: WantedParts,
+  id: string,
+): Promise<{ readonly name: string; readonly isSent: boolean } | undefined> => {
+  const wanted = (await wantedOf(parts, [id])).get(id)
+  const name = wanted?.user && userNameIn(attributesOf(wanted.user, parts.target))
+  return name === undefined ? undefined : { name, isSent: wanted?.kind === 'present' }
 }
 
 export const sentOf = ({ sent }: ScimResourceRow): Digests =>

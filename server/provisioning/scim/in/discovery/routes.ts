@@ -2,6 +2,8 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Admit, ScimCall } from '../caller.ts'
+import { listSchema } from '../description/json-schemas.ts'
+import { describeScim } from '../description/operations.ts'
 import { forbidden, notFound } from '../errors.ts'
 import { listResponse, readPage, readQuery } from '../paging.ts'
 import { sendJson } from '../replies.ts'
@@ -40,44 +42,78 @@ const schemaResource = ({ base }: ScimCall, schema: Schema): Resource => ({
   meta: { resourceType: 'Schema', location: `${base}/Schemas/${schema.id}` },
 })
 
-/** Of these lists a filter asks nothing (RFC 7644 §4). */
-const listOf = ({ query }: FastifyRequest, resources: readonly Resource[]): Resource => {
-  const { filter } = readQuery(query)
-  if (filter !== undefined) throw forbidden('this list takes no filter')
+const anything = { type: 'object' } as const
+
+const described = (name: string, summary: string, isList = false) =>
+  describeScim({
+    operationId: `scim-${name}`,
+    summary: `${summary} (RFC 7644 §4)`,
+    replies: { 200: isList ? listSchema(anything, 'resource') : anything },
+    refusals: [],
+  })
+
+/** A filter is refused here, and other parameters are ignored (RFC 7644 §4). */
+const refuseFilter = ({ query }: FastifyRequest): void => {
+  if (readQuery(query)['filter'] !== undefined) throw forbidden('this address takes no filter')
+}
+
+const listOf = (request: FastifyRequest, resources: readonly Resource[]): Resource => {
+  refuseFilter(request)
   return listResponse(readPage({}), resources.length, resources)
 }
 
 export const discoveryRoutes =
   ({ admit }: { readonly admit: Admit }, path: string) =>
   (app: FastifyInstance): void => {
-    app.get(`${path}/ServiceProviderConfig`, async (request, reply) => {
-      const call = await admit(request)
-      return sendJson(reply, 200, serviceProviderConfig(call))
-    })
+    app.get(
+      `${path}/ServiceProviderConfig`,
+      described('read-service-provider-config', 'What the service offers'),
+      async (request, reply) => {
+        const call = await admit(request)
+        refuseFilter(request)
+        return sendJson(reply, 200, serviceProviderConfig(call))
+      },
+    )
 
-    app.get(`${path}/ResourceTypes`, async (request, reply) => {
-      const call = await admit(request)
-      const all = resourceTypes.map((type) => typeResource(call, type))
-      return sendJson(reply, 200, listOf(request, all))
-    })
-    app.get(`${path}/ResourceTypes/:id`, async (request, reply) => {
-      const call = await admit(request)
-      const { id } = request.params as { id: string }
-      const type = resourceTypes.find(({ name }) => name === id)
-      if (!type) throw notFound(`there is no resource type "${id.slice(0, 80)}"`)
-      return sendJson(reply, 200, typeResource(call, type))
-    })
+    app.get(
+      `${path}/ResourceTypes`,
+      described('list-resource-types', 'The types of resources', true),
+      async (request, reply) => {
+        const call = await admit(request)
+        const all = resourceTypes.map((type) => typeResource(call, type))
+        return sendJson(reply, 200, listOf(request, all))
+      },
+    )
+    app.get(
+      `${path}/ResourceTypes/:id`,
+      described('read-resource-type', 'A type of resources'),
+      async (request, reply) => {
+        const call = await admit(request)
+        const { id } = request.params as { id: string }
+        const type = resourceTypes.find(({ name }) => name === id)
+        if (!type) throw notFound(`there is no resource type "${id.slice(0, 80)}"`)
+        return sendJson(reply, 200, typeResource(call, type))
+      },
+    )
 
-    app.get(`${path}/Schemas`, async (request, reply) => {
-      const call = await admit(request)
-      const all = schemas.map((schema) => schemaResource(call, schema))
-      return sendJson(reply, 200, listOf(request, all))
-    })
-    app.get(`${path}/Schemas/:id`, async (request, reply) => {
-      const call = await admit(request)
-      const { id } = request.params as { id: string }
-      const schema = schemas.find((one) => one.id === id)
-      if (!schema) throw notFound(`there is no schema "${id.slice(0, 80)}"`)
-      return sendJson(reply, 200, schemaResource(call, schema))
-    })
+    app.get(
+      `${path}/Schemas`,
+      described('list-schemas', 'The schemas of resources', true),
+      async (request, reply) => {
+        const call = await admit(request)
+        const all = schemas.map((schema) => schemaResource(call, schema))
+        return sendJson(reply, 200, listOf(request, all))
+      },
+    )
+    app.get(
+      `${path}/Schemas/:id`,
+      described('read-schema', 'A schema of resources'),
+      async (request, reply) => {
+        const call = await admit(request)
+        const { id } = request.params as { id: string }
+        const schema = schemas.find((one) => one.id === id)
+        if (!schema) throw notFound(`there is no schema "${id.slice(0, 80)}"`)
+        return sendJson(reply, 200, schemaResource(call, schema))
+      },
+    )
   }

@@ -7,7 +7,25 @@ import type { Resource } from '../schema/attribute.ts'
 
 export const configSchema = 'urn:ietf:params:scim:schemas:core:2.0:ServiceProviderConfig'
 
-export const serviceProviderConfig = ({ base }: Pick<ScimCall, 'base'>): Resource => ({
+const scimToken = {
+  type: 'oauthbearertoken',
+  name: 'SCIM token',
+  description: 'A token that an administrator of the realm made for this sender.',
+  specUri: 'https://www.rfc-editor.org/info/rfc6750',
+  primary: true,
+}
+
+const clientCredentials = {
+  type: 'oauth2',
+  name: 'OAuth 2.0 client credentials',
+  description: 'An access token of a client that an administrator of the realm has named.',
+  specUri: 'https://www.rfc-editor.org/info/rfc6749',
+}
+
+export const serviceProviderConfig = ({
+  base,
+  takesAccessTokens,
+}: Pick<ScimCall, 'base' | 'takesAccessTokens'>): Resource => ({
   schemas: [configSchema],
   patch: { supported: true },
   bulk: { supported: false, maxOperations: 0, maxPayloadSize: maxBody },
@@ -22,15 +40,7 @@ export const serviceProviderConfig = ({ base }: Pick<ScimCall, 'base'>): Resourc
     defaultPageSize: usualResults,
     maxPageSize: mostResults,
   },
-  authenticationSchemes: [
-    {
-      type: 'oauthbearertoken',
-      name: 'SCIM token',
-      description: 'A token that an administrator of the realm made for this sender.',
-      specUri: 'https://www.rfc-editor.org/info/rfc6750',
-      primary: true,
-    },
-  ],
+  authenticationSchemes: [scimToken, ...(takesAccessTokens ? [clientCredentials] : [])],
   meta: {
     resourceType: 'ServiceProviderConfig',
     location: `${base}/ServiceProviderConfig`,

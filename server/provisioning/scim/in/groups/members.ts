@@ -3,10 +3,10 @@
  * costs what one member costs; only a change that states all members reads them.
  */
 
+import type { ScimFilter } from '#schemas/text/scim-filter.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { readInSlices } from '#server/storage/documents/reads.ts'
 import { invalidPath, invalidValue, mutability } from '../errors.ts'
-import type { Filter } from '../filter/filter.ts'
 import type { Change } from '../patch/operations.ts'
 import type { Target } from '../patch/target.ts'
 import { type Complex, isComplex, type Value } from '../schema/attribute.ts'
@@ -40,7 +40,7 @@ export const exactly = (ids: readonly string[]): MemberChange => ({
 })
 
 /** The ids of `value eq "…" or value eq "…"`. */
-const idsOfFilter = (filter: Filter): string[] => {
+const idsOfFilter = (filter: ScimFilter): string[] => {
   if (filter.op === 'or') return filter.terms.flatMap(idsOfFilter)
   if (
     filter.op === 'eq' &&

@@ -1,20 +1,20 @@
 /** Filters, order and pages of groups, which are documents in memory; members are asked for in the database. */
 
 import { Group } from '#schemas/kinds/users/group.ts'
+import { type AttributePath, pathText, type ScimFilter } from '#schemas/text/scim-filter.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { isStorable } from '#server/storage/documents/reads.ts'
+import { groupVersions } from '#server/users/group-versions.ts'
 import { userGroupsOf } from '#server/users/memberships.ts'
 import type { ScimCall } from '../caller.ts'
 import { invalidFilter, invalidPath } from '../errors.ts'
 import { externalIdsOfGroups } from '../external-ids.ts'
-import { type AttributePath, type Filter, pathText } from '../filter/filter.ts'
-import { matches } from '../filter/match.ts'
+import { matches } from '../match.ts'
 import type { Page } from '../paging.ts'
 import { ownAttributes, type Resource } from '../schema/attribute.ts'
 import { groupType } from '../schema/group-schema.ts'
 import { groupResource } from './resource.ts'
-import { groupVersions } from './versions.ts'
 
 const searchable = new Set(['id', 'externalid', 'displayname', 'meta.created', 'meta.lastmodified'])
 
@@ -23,10 +23,10 @@ const keyOf = ({ schema, name, sub }: AttributePath): string => {
   return (sub === undefined ? name : `${name}.${sub}`).toLowerCase()
 }
 
-const none: Filter = { op: 'pr', path: { schema: undefined, name: 'members', sub: undefined } }
+const none: ScimFilter = { op: 'pr', path: { schema: undefined, name: 'members', sub: undefined } }
 
 /** The user of `members.value eq "…"` in any of its spellings. */
-const memberIn = (filter: Filter): string | undefined => {
+const memberIn = (filter: ScimFilter): string | undefined => {
   if (filter.op === 'some' && keyOf(filter.path) === 'members') {
     const inner = filter.filter
     return inner.op === 'eq' && keyOf(inner.path) === 'value' ? String(inner.value) : undefined
@@ -37,12 +37,12 @@ const memberIn = (filter: Filter): string | undefined => {
 }
 
 /** The filter with the ids of groups in the place of members. */
-const settled = async (storage: Pick<Storage, 'db'>, filter: Filter): Promise<Filter> => {
+const settled = async (storage: Pick<Storage, 'db'>, filter: ScimFilter): Promise<ScimFilter> => {
   const member = memberIn(filter)
   if (member !== undefined) {
     const rows = isStorable(member) ? await userGroupsOf(storage, [member.toLowerCase()]) : []
     const terms = rows.map(
-      ({ group_id: value }): Filter => ({
+      ({ group_id: value }): ScimFilter => ({
         op: 'eq',
         path: { schema: undefined, name: 'id', sub: undefined },
         value,

@@ -15,6 +15,7 @@ import type { Writer } from '#server/realm/write/write.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { holdMembers } from '#server/users/group-versions.ts'
 import { joinGroups, leaveGroups } from '#server/users/memberships.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { usersIn } from '#server/users/user-rows.ts'
@@ -23,7 +24,6 @@ import { forbidden, invalidValue, ScimError } from '../errors.ts'
 import { explainExternalId, nameGroup } from '../external-ids.ts'
 import { displayNameOf, namedGroup, withDisplayName } from './display-name.ts'
 import { type MemberChange, membersAmong } from './members.ts'
-import { countChange } from './versions.ts'
 
 export interface GroupWriteParts {
   readonly storage: Storage
@@ -52,7 +52,7 @@ export interface GroupWrites {
   /** Answers its id. */
   create(call: ScimCall, stated: StatedGroup): Promise<string>
   replace(call: ScimCall, known: KnownGroup, stated: StatedGroup): Promise<void>
-  remove(call: ScimCall, group: StoredDocument): Promise<void>
+  remove(call: ScimCall, known: KnownGroup): Promise<void>
 }
 
 /** Who joins and who leaves, in the end. */
@@ -76,6 +76,8 @@ const moveTo = (group: StoredDocument, key: string): Put => ({
   key,
   doc: (before) => before,
   secrets: {},
+  // It may take the name of the group that it leaves, where that one goes.
+  stated: true,
 })
 
 /** A managed user's memberships are in the document of the user. */
@@ -191,10 +193,11 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
       users
         .filter((user) => !isManaged(user))
         .map(({ id }) => ({ user_id: id, group_id: group.id }))
+    const now = clock.now()
+    const guards = seen ? holdMembers(storage, { groupId: group.id, ...seen, now }) : []
     const statements = [
-      ...(size > 0 || seen ? countChange(storage, group.id, clock.now(), seen) : []),
-      ...joinGroups(storage, rowsOf(joining)),
-      ...leaveGroups(storage, rowsOf(leaving)),
+      ...joinGroups(storage, rowsOf(joining), now),
+      ...leaveGroups(storage, rowsOf(leaving), now),
       ...names,
     ]
     const operations: Operation[] = [
@@ -210,14 +213,14 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
       ...(size === 0 && own.length === 0 ? [scimEvent(call, 'ADMIN_UPDATE', resource)] : []),
     ]
     try {
-      if (operations.length === 0) await recorder.commit(statements, events)
+      if (operations.length === 0) await recorder.commit([...guards, ...statements], events)
       else
         await writer.write({
           realm: call.realm,
           caller: call.caller,
           door: runtimeDoor,
           operations,
-          alongside: () => ({ statements, events }),
+          alongside: () => ({ guards, statements, events }),
         })
     } catch (error) {
       throw explainExternalId(error)
@@ -288,11 +291,12 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
       })
     },
 
-    remove: async (call, group) => {
+    remove: async (call, { group, version, isConditional }) => {
       const above = parentKeyOf(Group, group.key) ?? ''
       const below = (await call.view.list(Group.kind)).filter(
         ({ parentId }) => parentId === group.id,
       )
+      const now = clock.now()
       await writer.write({
         realm: call.realm,
         caller: call.caller,
@@ -300,8 +304,19 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
         operations: [
           // Groups that were members stay.
           ...below.map((one) => moveTo(one, keyBelow(above, one))),
-          { op: 'delete', kind: Group, key: group.key, id: group.id, expect: { exists: true } },
+          {
+            op: 'delete',
+            kind: Group,
+            key: group.key,
+            id: group.id,
+            expect: { exists: true, ...(isConditional ? { etag: etagOf(group) } : {}) },
+          },
         ],
+        alongside: () => ({
+          guards: isConditional ? holdMembers(storage, { groupId: group.id, version, now }) : [],
+          statements: [],
+          events: [],
+        }),
       })
     },
   }

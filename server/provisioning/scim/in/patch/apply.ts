@@ -1,8 +1,8 @@
 /** Applies the changes of a PATCH to a resource, all or none (RFC 7644 §3.5.2). The resource that is given stays as it is. */
 
+import type { ScimFilter } from '#schemas/text/scim-filter.ts'
 import { invalidPath, invalidValue, mutability, noTarget } from '../errors.ts'
-import type { Filter } from '../filter/filter.ts'
-import { matches } from '../filter/match.ts'
+import { matches } from '../match.ts'
 import {
   type Attribute,
   type Complex,
@@ -27,11 +27,11 @@ const set = (draft: Draft, name: string, value: Value): void => {
 const listIn = (draft: Draft, { name }: Attribute): readonly Value[] =>
   (draft[name] as readonly Value[] | undefined) ?? []
 
-const matchesFilter = (filter: Filter, attribute: Attribute, one: Value): boolean =>
+const matchesFilter = (filter: ScimFilter, attribute: Attribute, one: Value): boolean =>
   isComplex(one) && matches(filter, one, attribute.subAttributes ?? [], invalidPath)
 
 /** What `type eq "work"` says of a value that is to be made; nothing where the filter says anything else. */
-const madeBy = (filter: Filter, attribute: Attribute): Complex | undefined => {
+const madeBy = (filter: ScimFilter, attribute: Attribute): Complex | undefined => {
   if (filter.op === 'and') {
     const parts = filter.terms.map((term) => madeBy(term, attribute))
     if (parts.some((part) => part === undefined)) return undefined

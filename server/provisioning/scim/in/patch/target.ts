@@ -1,9 +1,14 @@
 /** Paths of PATCH (RFC 7644 §3.5.2): `attribute`, `attribute.sub`, `list[filter]`, `list[filter].sub`, each with a schema or without. */
 
+import {
+  type AttributePath,
+  attributePath,
+  mostCharacters,
+  parseScimFilter,
+  type ScimFilter,
+} from '#schemas/text/scim-filter.ts'
 import { invalidPath } from '../errors.ts'
-import { type AttributePath, attributePath, type Filter } from '../filter/filter.ts'
-import { refuseUnknownPaths } from '../filter/match.ts'
-import { mostCharacters, parseFilter } from '../filter/parse.ts'
+import { refuseUnknownPaths } from '../match.ts'
 import {
   type Attribute,
   extensionNamed,
@@ -18,7 +23,7 @@ export interface Target {
   /** The extension that the attribute is of. */
   readonly extension: Schema | undefined
   readonly attribute: Attribute
-  readonly filter: Filter | undefined
+  readonly filter: ScimFilter | undefined
   readonly sub: Attribute | undefined
 }
 
@@ -56,7 +61,7 @@ export const findPlace = (type: ResourceType, text: string): Place | undefined =
   if (subName !== undefined && !sub) return undefined
   if (open !== -1 && (!attribute.multiValued || path.sub !== undefined))
     throw invalidPath(`${attribute.name} is no list that a filter could choose from`)
-  const filter = open === -1 ? undefined : parseFilter(text.slice(open + 1, close), invalidPath)
+  const filter = open === -1 ? undefined : parseScimFilter(text.slice(open + 1, close), invalidPath)
   if (filter) refuseUnknownPaths(filter, attribute.subAttributes ?? [], invalidPath)
   return { extension: place.extension, attribute, filter, sub }
 }

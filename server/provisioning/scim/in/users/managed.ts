@@ -8,6 +8,7 @@ import { complete } from '#schemas/normalize.ts'
 import { Problem } from '#schemas/problems.ts'
 import { runtimeDoor } from '#server/realm/write/operations.ts'
 import type { Alongside, Writer } from '#server/realm/write/write.ts'
+import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { ScimCall } from '../caller.ts'
 import type { StatedUser } from './resource.ts'
@@ -64,6 +65,7 @@ export const deleteManagedUser = async (
   writer: Writer,
   call: ScimCall,
   user: UserRow,
+  guards: readonly Statement[],
 ): Promise<void> => {
   const document = await documentOf(call, user)
   await writer.write({
@@ -71,5 +73,6 @@ export const deleteManagedUser = async (
     caller: call.caller,
     door: runtimeDoor,
     operations: [{ op: 'delete', kind: User, key: document.key, id: document.id }],
+    alongside: () => ({ guards, statements: [], events: [] }),
   })
 }

@@ -4,13 +4,18 @@
  */
 
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import {
+  type AttributePath,
+  type Compare,
+  pathText,
+  type ScimFilter,
+} from '#schemas/text/scim-filter.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Tables, UserRow } from '#server/storage/tables/tables.ts'
 import { refusal } from '#server/storage/values.ts'
 import { foldName } from '#server/users/names.ts'
 import type { ScimCall } from '../caller.ts'
 import { invalidFilter, invalidPath } from '../errors.ts'
-import { type AttributePath, type Compare, type Filter, pathText } from '../filter/filter.ts'
 import type { Page } from '../paging.ts'
 import { userType } from '../schema/user-schema.ts'
 import { storedName } from './resource.ts'
@@ -173,7 +178,7 @@ const conditionsFor = (call: ScimCall, eb: Builder) => {
   }
 
   /** A part of an email address: its type is not compared, since the address of the user is the one that is searched. */
-  const ofEmail = (filter: Filter): Expression<SqlBool> => {
+  const ofEmail = (filter: ScimFilter): Expression<SqlBool> => {
     if (filter.op === 'and') return eb.and(filter.terms.map(ofEmail))
     const path = 'path' in filter ? filter.path : undefined
     if (filter.op === 'eq' && path?.name.toLowerCase() === 'type' && path.sub === undefined)
@@ -183,7 +188,7 @@ const conditionsFor = (call: ScimCall, eb: Builder) => {
     return compared({ ...filter, path: { schema: undefined, name: 'emails', sub: undefined } })
   }
 
-  const condition = (filter: Filter): Expression<SqlBool> => {
+  const condition = (filter: ScimFilter): Expression<SqlBool> => {
     switch (filter.op) {
       case 'and':
         return eb.and(filter.terms.map(condition))

@@ -19,6 +19,7 @@ import { assignDefaultRole } from '#server/users/memberships.ts'
 import type { AddressNotice } from '#server/users/messages/address-notice.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
+import { holdUserVersion } from '#server/users/user-rows.ts'
 import type { Users } from '#server/users/users.ts'
 import { type ScimCall, scimEvent } from '../caller.ts'
 import { forbidden } from '../errors.ts'
@@ -50,7 +51,8 @@ export interface UserWrites {
   create(call: ScimCall, resource: Resource): Promise<KnownUser>
   /** Makes the user equal to the resource. Fails the guard `user:<id>` after a concurrent change. */
   replace(call: ScimCall, known: KnownUser, resource: Resource): Promise<void>
-  remove(call: ScimCall, row: UserRow): Promise<void>
+  /** Fails the guard `user:<id>` where the user is gone or, if that counts, was changed. */
+  remove(call: ScimCall, row: UserRow, isConditional: boolean): Promise<void>
 }
 
 const contentOf = ({ attributes, version: _, updated_at: __, ...row }: UserRow) => ({
@@ -101,6 +103,9 @@ export const createUserWrites = (parts: UserWriteParts): UserWrites => {
       throw forbidden(`the user holds ${held}: SCIM deactivates administrators and changes no more`)
   }
 
+  /** The document of a managed user follows what was read of the user: a concurrent change means to read again. */
+  const unchanged = (row: UserRow): Statement[] => [holdUserVersion(storage, row, 'final:user')]
+
   const replaceManaged = async (
     call: ScimCall,
     { row: before, externalId }: KnownUser,
@@ -110,6 +115,7 @@ export const createUserWrites = (parts: UserWriteParts): UserWrites => {
   ): Promise<void> => {
     const isRenamed = (externalId ?? null) !== stated.externalId
     await changeManagedUser(writer, call, before, stated, (changes) => ({
+      guards: unchanged(before),
       statements: [
         ...(isRenamed ? [nameUser(storage, call, before.id, stated.externalId)] : []),
         ...password,
@@ -186,14 +192,18 @@ export const createUserWrites = (parts: UserWriteParts): UserWrites => {
       parts.addressNotice.wake()
     },
 
-    remove: async (call, row) => {
+    remove: async (call, row, isConditional) => {
       await refuseAdministrator(call, row, false)
-      if (row.managed === 1) return deleteManagedUser(writer, call, row)
+      if (row.managed === 1) return deleteManagedUser(writer, call, row, unchanged(row))
       await recorder.commit(
         await lastAdmin.aroundData(
           call.view,
           [row],
-          [...sessions.revokeAllOf(row.id), ...users.deleteStatements(row.id)],
+          [
+            ...(isConditional ? users.updateStatements(row, row) : []),
+            ...sessions.revokeAllOf(row.id),
+            ...users.deleteStatements(row.id, clock.now()),
+          ],
         ),
         [scimEvent(call, 'ADMIN_DELETE', { type: 'users', id: row.id })],
       )

@@ -18,6 +18,11 @@ export interface RemoteResource extends Readonly<Record<string, unknown>> {
   readonly id: string
 }
 
+export type Page = { readonly count: number } & (
+  | { readonly startIndex: number }
+  | { readonly cursor: string }
+)
+
 export interface ScimClientParts {
   readonly request: (request: OutgoingRequest) => Promise<{
     readonly status: number
@@ -71,7 +76,6 @@ const quoted = (value: string): string => JSON.stringify(value)
 
 export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts) => {
   const { request, tokens, pace, now, signal } = parts
-  const root = target.doc.baseUrl.replace(/\/+$/, '')
 
   const once = async (
     token: string,
@@ -82,7 +86,7 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
     await pace(signal)
     try {
       return await request({
-        url: `${root}${path}`,
+        url: `${target.root}${path}`,
         method,
         headers: {
           authorization: `Bearer ${token}`,
@@ -126,10 +130,16 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
   const list = async (type: ResourceType, query: Readonly<Record<string, string>>) => {
     const answer = (await send('GET', `/${type}?${new URLSearchParams(query)}`)) as {
       readonly totalResults?: unknown
+      readonly nextCursor?: unknown
       readonly Resources?: unknown
     } | null
     const resources = Array.isArray(answer?.Resources) ? answer.Resources.filter(isResource) : []
-    return { resources, total: Number(answer?.totalResults ?? resources.length) }
+    const next = answer?.nextCursor
+    return {
+      resources,
+      total: Number(answer?.totalResults ?? resources.length),
+      nextCursor: typeof next === 'string' && next !== '' ? next : undefined,
+    }
   }
 
   return {
@@ -156,11 +166,16 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
       return found
     },
 
-    page: (type: ResourceType, startIndex: number, count: number) =>
-      list(type, {
-        startIndex: String(startIndex),
+    /** A page of users; the first cursor is empty (RFC 9865 §2). */
+    page: ({ count, ...from }: Page) =>
+      list('Users', {
         count: String(count),
-        ...(type === 'Groups' ? { excludedAttributes: 'members' } : {}),
+        ...('cursor' in from
+          ? { cursor: from.cursor }
+          : // Not every target knows the parameter, and 1 is where a list begins without it.
+            from.startIndex > 1
+            ? { startIndex: String(from.startIndex) }
+            : {}),
       }),
 
     create: async (type: ResourceType, resource: object): Promise<RemoteResource> => {

@@ -24,6 +24,13 @@ export class ScimRefusal extends Error {
   }
 }
 
+export const isMissing = (error: unknown): boolean =>
+  error instanceof ScimRefusal && error.status === 404
+
+/** Something unique is taken (RFC 7644 §3.3). */
+export const isConflict = (error: unknown): boolean =>
+  error instanceof ScimRefusal && error.status === 409
+
 /** Nothing was sent: the target has no secret to send it with. */
 export class SecretMissing extends ScimRefusal {
   constructor(what: string) {

@@ -38,6 +38,9 @@ export const createSentMembers = ({ db }: Db) => {
     forgetGroup: (target: string, group: string): Statement =>
       statement(without(target).where('group_id', '=', group)),
 
+    /** The target is another service now. */
+    forgetAll: (target: string): Statement => statement(without(target)),
+
     /** The target no longer has the user. */
     forgetUser: (target: string, user: string): Statement =>
       statement(without(target).where('user_id', '=', user)),

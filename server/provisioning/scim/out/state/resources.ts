@@ -133,6 +133,10 @@ export const createResources = ({ db }: Db) => {
           .where('local_id', '=', local_id),
       ),
 
+    /** The target is another service now. */
+    forgetAll: (target: string): Statement =>
+      statement(db.deleteFrom('scim_resources').where('target_id', '=', target)),
+
     /** Only what has not changed again. */
     forget: ({ target_id, kind, local_id, changed: seen }: ScimResourceRow): Statement =>
       statement(

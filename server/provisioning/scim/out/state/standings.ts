@@ -32,6 +32,7 @@ export const createStandings = ({ db }: Db) => ({
           synced_at: null,
           error: null,
           error_at: null,
+          base_url: null,
         })
         .onConflict((conflict) =>
           conflict

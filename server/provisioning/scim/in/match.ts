@@ -1,7 +1,13 @@
 /** Whether a value fulfils a filter: for paths of PATCH, and for groups, which are in memory. */
 
-import { type Attribute, isComplex, named, type Value } from '../schema/attribute.ts'
-import { type AttributePath, type Compare, type Filter, type Literal, pathText } from './filter.ts'
+import {
+  type AttributePath,
+  type Compare,
+  type Literal,
+  pathText,
+  type ScimFilter,
+} from '#schemas/text/scim-filter.ts'
+import { type Attribute, isComplex, named, type Value } from './schema/attribute.ts'
 
 export type Refuse = (detail: string) => Error
 
@@ -68,7 +74,7 @@ const compare = (
 
 /** Refuses a filter that names an attribute which is not among these. */
 export const refuseUnknownPaths = (
-  filter: Filter,
+  filter: ScimFilter,
   attributes: readonly Attribute[],
   refuse: Refuse,
 ): void => {
@@ -81,7 +87,7 @@ export const refuseUnknownPaths = (
 
 /** Looks paths up among the attributes of a complex value, or of a resource. */
 export const matches = (
-  filter: Filter,
+  filter: ScimFilter,
   value: Readonly<Record<string, Value>>,
   attributes: readonly Attribute[],
   refuse: Refuse,

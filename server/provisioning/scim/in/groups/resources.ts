@@ -1,20 +1,20 @@
-/** `/Groups` (RFC 7644 §3.2). */
+/** The resources of `/Groups` (RFC 7644 §3.2). */
 
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyRequest } from 'fastify'
 import { Group } from '#schemas/kinds/users/group.ts'
 import { isUuid } from '#server/platform/ids.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
-import type { Admit, ScimCall } from '../caller.ts'
+import { groupVersions } from '#server/users/group-versions.ts'
+import type { ScimCall } from '../caller.ts'
 import { notFound } from '../errors.ts'
 import { externalIdIn, externalIdsOfGroups } from '../external-ids.ts'
-import { type Asked, listResponse, readPage, readQuery, readSearch } from '../paging.ts'
 import { applyChanges } from '../patch/apply.ts'
 import { type Change, readPatch } from '../patch/operations.ts'
 import { type Projection, readProjection } from '../projection.ts'
-import { asksForVersion, inTurn, refuseStale, sendJson, sendResource } from '../replies.ts'
+import { asksForVersion, inTurn, refuseStale } from '../replies.ts'
+import type { Admitted, FindPage, Resources } from '../resource-routes.ts'
 import type { Resource } from '../schema/attribute.ts'
 import { groupType } from '../schema/group-schema.ts'
-import type { FindPage } from '../search-all.ts'
 import { readResource } from '../values.ts'
 import { displayNameOf } from './display-name.ts'
 import {
@@ -27,7 +27,6 @@ import {
 } from './members.ts'
 import { groupResource, groupVersion } from './resource.ts'
 import { searchGroups } from './search.ts'
-import { groupVersions } from './versions.ts'
 import {
   createGroupWrites,
   type GroupWriteParts,
@@ -37,8 +36,6 @@ import {
 
 /** A PATCH of a larger group is answered without the group: senders add members one by one. */
 const mostShown = 100
-
-const idOf = ({ params }: FastifyRequest): string => (params as { id?: string }).id ?? ''
 
 const statedIn = (resource: Resource): StatedGroup => ({
   displayName: String(resource['displayName'] ?? ''),
@@ -65,10 +62,9 @@ const patched = (changes: readonly Change[], before: KnownGroup): StatedGroup =>
   return { ...statedIn(resource), members }
 }
 
-export const groupRoutes = (parts: GroupWriteParts & { readonly admit: Admit }, path: string) => {
+export const createGroupResources = (parts: GroupWriteParts): Resources => {
   const { storage } = parts
   const writes = createGroupWrites(parts)
-  const admit = (request: FastifyRequest): Promise<ScimCall> => parts.admit(request, 'groups')
 
   const found = async ({ view }: ScimCall, given: string): Promise<StoredDocument> => {
     const id = given.toLowerCase()
@@ -77,8 +73,12 @@ export const groupRoutes = (parts: GroupWriteParts & { readonly admit: Admit }, 
     return group
   }
 
-  const known = async (request: FastifyRequest, call: ScimCall): Promise<KnownGroup> => {
-    const group = await found(call, idOf(request))
+  const known = async (
+    request: FastifyRequest,
+    call: ScimCall,
+    id: string,
+  ): Promise<KnownGroup> => {
+    const group = await found(call, id)
     const [names, versions] = await Promise.all([
       externalIdsOfGroups(storage, call, group.id),
       groupVersions(storage, [group.id]),
@@ -126,12 +126,12 @@ export const groupRoutes = (parts: GroupWriteParts & { readonly admit: Admit }, 
   }
 
   const change = (
-    request: FastifyRequest,
+    { request, id, again }: Admitted,
     next: (before: KnownGroup) => StatedGroup,
   ): Promise<void> =>
     inTurn(request, async () => {
-      const call = await admit(request)
-      const before = await known(request, call)
+      const call = await again()
+      const before = await known(request, call, id)
       await writes.replace(call, before, next(before))
     })
 
@@ -142,68 +142,41 @@ export const groupRoutes = (parts: GroupWriteParts & { readonly admit: Admit }, 
     return { resources: resources.map(projection.of), total }
   }
 
-  const list = async (call: ScimCall, asked: Asked): Promise<Resource> => {
-    const page = readPage(asked)
-    const { resources, total } = await find(call, asked, page)
-    return listResponse(page, total, resources)
-  }
+  return {
+    type: groupType,
+    scope: 'groups',
+    find,
 
-  const routes = (app: FastifyInstance): void => {
-    app.get(path, async (request, reply) => {
-      const call = await admit(request)
-      return sendJson(reply, 200, await list(call, readQuery(request.query)))
-    })
-
-    app.post(`${path}/.search`, { config: { events: [] } }, async (request, reply) => {
-      const call = await admit(request)
-      return sendJson(reply, 200, await list(call, readSearch(request.body)))
-    })
-
-    app.post(path, { config: { events: ['ADMIN_CREATE'] } }, async (request, reply) => {
-      const call = await admit(request)
-      const projection = readProjection(groupType, readQuery(request.query))
+    create: async ({ call, request, projection, again }) => {
       const id = await writes.create(call, statedIn(readResource(groupType, request.body)))
-      const after = await admit(request)
-      return sendResource(request, reply, 201, await one(after, id, projection), projection)
-    })
+      return one(await again(), id, projection)
+    },
 
-    app.get(`${path}/:id`, async (request, reply) => {
-      const call = await admit(request)
-      const projection = readProjection(groupType, readQuery(request.query))
-      const resource = await one(call, idOf(request), projection)
-      return sendResource(request, reply, 200, resource, projection)
-    })
+    read: ({ call, id, projection }) => one(call, id, projection),
 
-    app.put(`${path}/:id`, { config: { events: ['ADMIN_UPDATE'] } }, async (request, reply) => {
-      await admit(request)
-      const projection = readProjection(groupType, readQuery(request.query))
-      const stated = statedIn(readResource(groupType, request.body))
-      await change(request, () => stated)
-      const resource = await one(await admit(request), idOf(request), projection)
-      return sendResource(request, reply, 200, resource, projection)
-    })
+    replace: async (admitted) => {
+      const stated = statedIn(readResource(groupType, admitted.request.body))
+      await change(admitted, () => stated)
+      return one(await admitted.again(), admitted.id, admitted.projection)
+    },
 
-    app.patch(`${path}/:id`, { config: { events: ['ADMIN_UPDATE'] } }, async (request, reply) => {
-      await admit(request)
-      const asked = readQuery(request.query)
-      const projection = readProjection(groupType, asked)
-      const changes = readPatch(groupType, request.body)
-      await change(request, (before) => patched(changes, before))
+    change: async (admitted) => {
+      const { asked, id, projection } = admitted
+      const changes = readPatch(groupType, admitted.request.body)
+      await change(admitted, (before) => patched(changes, before))
       // RFC 7644 §3.5.2: with a body only where attributes are asked for; a small group is sent anyway.
-      const call = await admit(request)
+      const call = await admitted.again()
       const isAsked = asked['attributes'] ?? asked['excludedAttributes']
-      const group = await found(call, idOf(request))
+      const group = await found(call, id)
       if (isAsked === undefined && (await hasMoreMembers(storage, group.id, mostShown)))
-        return reply.code(204).send()
-      return sendResource(request, reply, 200, await one(call, group.id, projection), projection)
-    })
+        return undefined
+      return one(call, group.id, projection)
+    },
 
-    app.delete(`${path}/:id`, { config: { events: ['ADMIN_DELETE'] } }, async (request, reply) => {
-      const call = await admit(request)
-      const { group } = await known(request, call)
-      await writes.remove(call, group)
-      return reply.code(204).send()
-    })
+    remove: ({ request, id, again }) =>
+      inTurn(request, async () => {
+        const call = await again()
+        await writes.remove(call, await known(request, call, id))
+      }),
   }
-  return { find, routes }
 }

@@ -1,0 +1,115 @@
+/**
+ * Senders that authenticate as a client (OAuth 2.0 client_credentials), with an access token in the place of a SCIM token. The
+ * realm names the clients in `provisioning.scimClients`, and what the client may act on follows from the permissions of its
+ * service account: so nobody gets the secret of such a client who does not hold them too (server/realm/rules/grants.ts).
+ */
+
+import type { FastifyRequest } from 'fastify'
+import type { Permission } from '#schemas/access/permissions.ts'
+import type { ProvisioningDoc } from '#schemas/kinds/provisioning/provisioning.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
+import { type ScimScope, scimScopes } from '#schemas/wire/scim.ts'
+import type { Claims } from '#server/tokens/claims/mapper.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
+import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
+import type { Ranks } from '#server/users/permissions.ts'
+import { ScimError } from './errors.ts'
+import type { ScimToken } from './tokens.ts'
+
+export interface PresentedToken {
+  readonly scheme: 'Bearer' | 'DPoP'
+  readonly token: string
+}
+
+/** Throws an error with a status below 500 unless a token that is bound to a key comes with its proof (RFC 9449 §7.1). */
+export interface Possession {
+  checkPossession(
+    issuer: Issuer,
+    request: FastifyRequest,
+    presented: PresentedToken & { readonly claims: Claims; readonly address: string },
+  ): Promise<void>
+}
+
+export interface AccessTokenParts {
+  readonly verifier: Pick<Verifier, 'accessToken'>
+  readonly possession: Possession
+  readonly ranks: Pick<Ranks, 'permissionsOfRoles'>
+}
+
+export const scimAudience = (issuer: string): string => `${issuer}/scim/v2`
+
+const permissionFor: Readonly<Record<ScimScope, Permission>> = {
+  users: 'manage-users',
+  groups: 'manage-organizations',
+}
+
+/** The client's own: not of a user, and not exchanged for that of another. */
+const isOwn = ({ client, account, claims }: VerifiedToken): boolean =>
+  account?.id === client.id && client.doc.serviceAccountsEnabled && claims['act'] === undefined
+
+/** For SCIM or, of a client that names no audience, for the issuer; not one that another service received. */
+const isMeant = ({ url }: Issuer, { claims }: VerifiedToken): boolean =>
+  [claims['aud']].flat().some((one) => one === url || one === scimAudience(url))
+
+const addressOf = ({ url }: Issuer, request: FastifyRequest): string => {
+  const [path = ''] = request.url.split('?')
+  return [url, ...path.split('/').slice(3)].join('/')
+}
+
+/** What was thrown, as an error of SCIM where it blames the request. */
+const refusedProof = (error: unknown): unknown => {
+  const { status } = error as { status?: unknown }
+  return error instanceof Error && typeof status === 'number' && status < 500
+    ? new ScimError(401, error.message)
+    : error
+}
+
+export const createAccessTokens = ({ verifier, possession, ranks }: AccessTokenParts) => {
+  /** A proof is good once, and one request may be admitted more than once. */
+  const proven = new WeakSet<FastifyRequest>()
+
+  const scopesOf = async (
+    { view }: Issuer,
+    { client }: VerifiedToken,
+  ): Promise<readonly ScimScope[]> => {
+    const names = client.doc.serviceAccountRoles
+    const roles = await Promise.all(names.map((name) => view.get(Role.kind, name)))
+    const held = await ranks.permissionsOfRoles(
+      view,
+      roles.filter((role) => role !== undefined),
+    )
+    return scimScopes.filter((scope) => held.has(permissionFor[scope]))
+  }
+
+  /** Nothing where the token is none of a client that may send. */
+  return async (
+    issuer: Issuer,
+    { scimClients }: Pick<ProvisioningDoc, 'scimClients'>,
+    request: FastifyRequest,
+    presented: PresentedToken,
+  ): Promise<ScimToken | undefined> => {
+    const verified = await verifier.accessToken(issuer, presented.token)
+    if (!verified || !isOwn(verified) || !isMeant(issuer, verified)) return undefined
+    const { client, claims } = verified
+    if (!scimClients.includes(client.clientId)) return undefined
+    try {
+      if (!proven.has(request))
+        await possession.checkPossession(issuer, request, {
+          ...presented,
+          claims,
+          address: addressOf(issuer, request),
+        })
+    } catch (error) {
+      throw refusedProof(error)
+    }
+    proven.add(request)
+    return {
+      id: String(claims['jti']),
+      kind: 'access token',
+      sender: client.clientId,
+      scopes: await scopesOf(issuer, verified),
+    }
+  }
+}
+
+export type FindAccessToken = ReturnType<typeof createAccessTokens>

@@ -1,0 +1,206 @@
+/** What the compliance suites of SCIM ask of a service, beyond the requests of single senders. */
+
+import { describe, expect, it } from 'vitest'
+import { enterprise, errorSchema, openSite, patchSchema, userSchema } from './sender.ts'
+
+const site = openSite()
+
+const filtered = (path: string, filter: string) =>
+  site.scim.send('GET', `${path}?filter=${encodeURIComponent(filter)}`)
+
+describe('a resource', () => {
+  it('is found at its Location, and has it with every answer', async () => {
+    const made = await site.scim.send('POST', '/Users', { schemas: [userSchema], userName: 'loc' })
+    const path = `/Users/${made.body.id}`
+    const body = { schemas: [userSchema], userName: 'loc', title: 'x' }
+    const patch = { schemas: [patchSchema], Operations: [{ op: 'remove', path: 'title' }] }
+    const answers = [
+      made,
+      await site.scim.send('GET', path),
+      await site.scim.send('PUT', path, body),
+      await site.scim.send('PATCH', path, patch),
+    ]
+    for (const { headers, body: resource } of answers) {
+      expect(headers['location']).toBe(made.body.meta.location)
+      expect(resource.meta).toMatchObject({
+        location: made.body.meta.location,
+        version: headers['etag'],
+      })
+    }
+    expect(made.body.meta.location.endsWith(`/realms/acme/scim/v2${path}`)).toBe(true)
+  })
+
+  it('takes attributes and operators in any case', async () => {
+    const { body } = await site.scim.send('POST', '/Users', {
+      SCHEMAS: [userSchema],
+      USERNAME: 'anycase',
+      Name: { FAMILYNAME: 'Case', givenname: 'Any' },
+      eMails: [{ VALUE: 'any@case.example', Type: 'work', PRIMARY: true }],
+    })
+    expect(body).toMatchObject({
+      userName: 'anycase',
+      name: { familyName: 'Case', givenName: 'Any' },
+      emails: [{ value: 'any@case.example', type: 'work', primary: true }],
+    })
+    const changed = await site.scim.patch(`/Users/${body.id}`, {
+      OP: 'REPLACE',
+      PATH: 'NAME.FAMILYNAME',
+      VALUE: 'Upper',
+    })
+    expect(changed.body.name.familyName).toBe('Upper')
+    expect((await filtered('/Users', 'USERNAME EQ "ANYCASE"')).body.totalResults).toBe(1)
+  })
+
+  it('keeps its id and meta, whatever PUT says of them', async () => {
+    const { id, meta } = await site.scim.user('immutable')
+    const answer = await site.scim.send('PUT', `/Users/${id}`, {
+      schemas: [userSchema],
+      id: '00000000-0000-4000-8000-000000000000',
+      meta: { resourceType: 'Group', created: '2001-01-01T00:00:00Z' },
+      userName: 'immutable',
+      title: 'x',
+    })
+    expect([answer.status, answer.body.id]).toEqual([200, id])
+    expect(answer.body.meta).toMatchObject({ resourceType: 'User', created: meta.created })
+  })
+
+  it('is deleted once: again it is 404, in the shape of SCIM', async () => {
+    const { id } = await site.scim.group('Once Only')
+    expect((await site.scim.send('DELETE', `/Groups/${id}`)).status).toBe(204)
+    const again = await site.scim.send('DELETE', `/Groups/${id}`)
+    expect(again.body).toEqual({
+      schemas: [errorSchema],
+      status: '404',
+      detail: expect.any(String),
+    })
+  })
+
+  it('is changed by PATCH without a path: add, replace, and extensions by their URN', async () => {
+    const { id } = await site.scim.user('no-path', { title: 'Old' })
+    const answer = await site.scim.patch(
+      `/Users/${id}`,
+      { op: 'add', value: { nickName: 'Nick', phoneNumbers: [{ value: '+1', type: 'work' }] } },
+      { op: 'replace', value: { title: 'New', 'name.givenName': 'No' } },
+      { op: 'add', value: { [enterprise]: { department: 'R&D' } } },
+    )
+    expect(answer.body).toMatchObject({
+      nickName: 'Nick',
+      title: 'New',
+      name: { givenName: 'No' },
+      phoneNumbers: [{ value: '+1', type: 'work' }],
+      [enterprise]: { department: 'R&D' },
+    })
+    expect(answer.body.schemas).toContain(enterprise)
+  })
+
+  it('has one value of a list replaced or removed by a filter', async () => {
+    const { id } = await site.scim.user('by-filter', {
+      emails: [
+        { value: 'work@x.example', type: 'work', primary: true },
+        { value: 'home@x.example', type: 'home' },
+      ],
+    })
+    const path = `/Users/${id}`
+    const { body } = await site.scim.patch(path, {
+      op: 'replace',
+      path: 'emails[type eq "home"].value',
+      value: 'new@x.example',
+    })
+    expect(body.emails.map(({ value }: { value: string }) => value)).toEqual([
+      'work@x.example',
+      'new@x.example',
+    ])
+    const removed = await site.scim.patch(path, { op: 'remove', path: 'emails[type eq "home"]' })
+    expect(removed.body.emails).toHaveLength(1)
+  })
+})
+
+describe('a list', () => {
+  it('of nothing has no resources and is no error', async () => {
+    for (const path of ['/Users', '/Groups']) {
+      const name = path === '/Users' ? 'userName' : 'displayName'
+      const { status, body } = await filtered(path, `${name} eq "nobody-at-all"`)
+      expect([status, body.totalResults, body.Resources]).toEqual([200, 0, []])
+    }
+  })
+
+  it('of groups is sorted and has the attributes that are asked for', async () => {
+    for (const name of ['Sorted B', 'sorted a', 'Sorted C']) await site.scim.group(name)
+    const query = new URLSearchParams({
+      filter: 'displayName sw "sorted"',
+      sortBy: 'displayName',
+      sortOrder: 'descending',
+      attributes: 'displayName',
+    })
+    const { body } = await site.scim.send('GET', `/Groups?${query}`)
+    expect(body.Resources.map((one: { displayName: string }) => one.displayName)).toEqual([
+      'Sorted C',
+      'Sorted B',
+      'sorted a',
+    ])
+    for (const one of body.Resources)
+      expect(Object.keys(one).sort()).toEqual(['displayName', 'id', 'schemas'])
+  })
+
+  it('takes attributes with their schema, and leaves out what is excluded', async () => {
+    const { id } = await site.scim.user('with-urn', {
+      title: 'T',
+      [enterprise]: { department: 'D', costCenter: 'C' },
+    })
+    const read = async (query: Record<string, string>) =>
+      (await site.scim.send('GET', `/Users/${id}?${new URLSearchParams(query)}`)).body
+    const asked = await read({ attributes: `${userSchema}:userName,${enterprise}:department` })
+    expect(Object.keys(asked).sort()).toEqual(['id', 'schemas', enterprise, 'userName'].sort())
+    expect(asked[enterprise]).toEqual({ department: 'D' })
+    const rest = await read({ excludedAttributes: `title,${enterprise}` })
+    expect([rest.title, rest[enterprise], rest.userName]).toEqual([
+      undefined,
+      undefined,
+      'with-urn',
+    ])
+  })
+})
+
+describe('discovery', () => {
+  it('refuses a filter with 403 and ignores the parameters of lists (RFC 7644 §4)', async () => {
+    for (const path of ['/ServiceProviderConfig', '/Schemas', '/ResourceTypes']) {
+      const refused = await site.scim.send('GET', `${path}?filter=id%20pr`)
+      expect([path, refused.status, refused.body.status]).toEqual([path, 403, '403'])
+      const all = await site.scim.send('GET', path)
+      const asked = await site.scim.send('GET', `${path}?sortBy=id&startIndex=2&count=1`)
+      expect(asked.body).toEqual(all.body)
+    }
+  })
+
+  it('describes every attribute in full, and no attribute that is not taken', async () => {
+    const { Resources } = (await site.scim.send('GET', '/Schemas')).body
+    const { schema, schemaExtensions } = (await site.scim.send('GET', '/ResourceTypes/User')).body
+    const ids = Resources.map(({ id }: { id: string }) => id)
+    expect(ids).toEqual(
+      expect.arrayContaining([
+        schema,
+        ...schemaExtensions.map((one: typeof Resources) => one.schema),
+      ]),
+    )
+    for (const { attributes } of Resources)
+      for (const one of attributes)
+        expect(Object.keys(one)).toEqual(
+          expect.arrayContaining(['name', 'type', 'multiValued', 'mutability', 'returned']),
+        )
+  })
+
+  it('says that there is no Bulk, and there is none', async () => {
+    const { bulk } = (await site.scim.send('GET', '/ServiceProviderConfig')).body
+    expect(bulk.supported).toBe(false)
+    const answer = await site.scim.send('POST', '/Bulk', { Operations: [] })
+    expect([answer.status, answer.body.status]).toEqual([501, '501'])
+  })
+
+  it('answers an address that is none with 404 in the shape of SCIM', async () => {
+    for (const path of ['/users', '/Unknown', '/Unknown/1', '/Users/1/2', '/Schemas/a/b']) {
+      const answer = await site.scim.send('GET', path)
+      expect(answer.headers['content-type']).toContain('application/scim+json')
+      expect([path, answer.status, answer.body.schemas]).toEqual([path, 404, [errorSchema]])
+    }
+  })
+})

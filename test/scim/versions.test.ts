@@ -1,0 +1,139 @@
+/** The version of a group follows its members by whatever door they change, and a stale If-Match never writes (RFC 7644 §3.14). */
+
+import { describe, expect, it } from 'vitest'
+import { openSite, patchSchema, userSchema } from './sender.ts'
+
+const site = openSite()
+
+const etagOf = async (id: string): Promise<string> =>
+  (await site.scim.send('GET', `/Groups/${id}?excludedAttributes=members`)).body.meta.version
+
+interface Declared {
+  readonly username: string
+  readonly groups?: readonly string[]
+  readonly firstName?: string
+}
+
+const applied = async (doc: Declared): Promise<void> => {
+  const { status, body } = await site.world.admin('POST', '/changesets', {
+    baseRevision: (await site.world.admin('GET', '/export')).body.revision,
+    source: 'estate',
+    operations: [{ op: 'put', kind: 'user', key: doc.username, doc }],
+  })
+  if (status !== 200) throw new Error(JSON.stringify(body))
+}
+
+describe('the version of a group', () => {
+  it('changes when the admin API adds or removes a member, and stays when it changes nothing', async () => {
+    const { id } = await site.scim.group('By Admin')
+    const member = `/groups/${id}/members/${(await site.scim.user('by-admin')).id}`
+    const versions = [await etagOf(id)]
+    for (const method of ['PUT', 'PUT', 'DELETE', 'DELETE']) {
+      expect((await site.world.admin(method, member)).status).toBe(204)
+      versions.push(await etagOf(id))
+    }
+    const [first, joined, again, left, gone] = versions
+    expect([again, gone]).toEqual([joined, left])
+    expect(new Set([first, joined, left]).size).toBe(3)
+  })
+
+  it('changes when a member is deleted', async () => {
+    const user = await site.scim.user('leaver')
+    const { id, meta } = await site.scim.group('Left', { members: [{ value: user.id }] })
+    expect((await site.world.admin('DELETE', `/users/${user.id}`)).status).toBe(204)
+    expect(await etagOf(id)).not.toBe(meta.version)
+  })
+
+  it('changes when an apply declares the groups of a user, and stays when it declares something else', async () => {
+    const { id, meta } = await site.scim.group('Declared')
+    const declared = { username: 'declared', groups: ['/Declared'] }
+    await applied(declared)
+    const joined = await etagOf(id)
+    expect(joined).not.toBe(meta.version)
+    await applied({ ...declared, firstName: 'Dee' })
+    expect(await etagOf(id)).toBe(joined)
+    await applied({ ...declared, groups: [] })
+    expect(await etagOf(id)).not.toBe(joined)
+  })
+
+  it('changes when the admin API makes, moves or deletes a group below it', async () => {
+    const { id } = await site.scim.group('Above')
+    const versions = [await etagOf(id)]
+    const child = await site.world.admin('POST', '/groups', { name: 'Child', parentId: id })
+    versions.push(await etagOf(id))
+    const path = `/groups/${child.body.groupId}`
+    const renamed = await site.world.admin('PUT', path, { name: 'Children', parentId: id })
+    expect(renamed.status).toBe(200)
+    expect(await etagOf(id)).toBe(versions[1])
+    expect((await site.world.admin('DELETE', path)).status).toBe(204)
+    versions.push(await etagOf(id))
+    expect(new Set(versions).size).toBe(3)
+  })
+
+  it('tells a sender that knows it nothing again, until a member joins (304)', async () => {
+    const { id, meta } = await site.scim.group('Known')
+    const ask = () =>
+      site.scim.send('GET', `/Groups/${id}`, undefined, { 'if-none-match': meta.version })
+    expect((await ask()).status).toBe(304)
+    await site.world.admin('PUT', `/groups/${id}/members/${(await site.scim.user('newcomer')).id}`)
+    expect((await ask()).status).toBe(200)
+  })
+})
+
+describe('a stale If-Match', () => {
+  it('of a group is refused after a change by the admin API', async () => {
+    const { id, meta } = await site.scim.group('Stale')
+    await site.world.admin('PUT', `/groups/${id}/members/${(await site.scim.user('stale')).id}`)
+    const stale = { 'if-match': meta.version }
+    const body = {
+      schemas: [patchSchema],
+      Operations: [{ op: 'replace', path: 'displayName', value: 'Fresh' }],
+    }
+    expect((await site.scim.send('PATCH', `/Groups/${id}`, body, stale)).status).toBe(412)
+    expect((await site.scim.send('DELETE', `/Groups/${id}`, undefined, stale)).status).toBe(412)
+  })
+
+  it('never deletes what was changed between its check and its write', async () => {
+    const user = await site.scim.user('race')
+    const group = await site.scim.group('Race')
+    const member = { op: 'add', path: 'members', value: [{ value: user.id }] }
+    const races = [
+      { resource: group, path: `/Groups/${group.id}`, change: member },
+      {
+        resource: user,
+        path: `/Users/${user.id}`,
+        change: { op: 'replace', path: 'title', value: 'x' },
+      },
+    ]
+    const { storage } = site.world.server.areas
+    const { commit } = storage
+    for (const { resource, path, change } of races) {
+      // The first write of the DELETE comes after a change that it has not seen.
+      storage.commit = async (statements) => {
+        storage.commit = commit
+        expect((await site.scim.patch(path, change)).status).toBe(200)
+        return commit(statements)
+      }
+      const stale = { 'if-match': resource.meta.version }
+      expect((await site.scim.send('DELETE', path, undefined, stale)).status).toBe(412)
+      expect((await site.scim.send('GET', path)).status).toBe(200)
+    }
+  })
+
+  it('of a declared user is refused in the same write', async () => {
+    await applied({ username: 'managed' })
+    const { userId: id } = (await site.world.admin('GET', '/users/managed')).body
+    for (let round = 0; round < 8; round += 1) {
+      const { version } = (await site.scim.send('GET', `/Users/${id}`)).body.meta
+      const put = (title: string) =>
+        site.scim.send(
+          'PUT',
+          `/Users/${id}`,
+          { schemas: [userSchema], userName: 'managed', title: `${title}-${round}` },
+          { 'if-match': version },
+        )
+      const answers = await Promise.all([put('a'), put('b')])
+      expect(answers.map(({ status }) => status).sort()).toEqual([200, 412])
+    }
+  })
+})
