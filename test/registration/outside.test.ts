@@ -156,12 +156,13 @@ describe('addresses in client metadata', () => {
           .setExpirationTime('1h')
           .sign(key)
       const claims = { client_name: 'Vouched for', redirect_uris: ['https://vendor.example/cb'] }
-      const good = await site.register(
-        { ...web, software_statement: await signed(privateKey, claims) },
-        token,
-      )
+      const statement = await signed(privateKey, claims)
+      const good = await site.register({ ...web, software_statement: statement }, token)
       expect(good.status).toBe(201)
-      expect(good.body).toMatchObject(claims)
+      // With the statement itself, unmodified (RFC 7591 §3.2.1).
+      expect(good.body).toMatchObject({ ...claims, software_statement: statement })
+      const { registration_client_uri: url, registration_access_token: own } = good.body
+      expect((await site.manage('GET', url, own)).body.software_statement).toBe(statement)
       const forged = await signed((await generateKeyPair('ES256')).privateKey, claims)
       const bad = await site.register({ ...web, software_statement: forged }, token)
       expect([bad.status, bad.body.error]).toEqual([400, 'invalid_software_statement'])

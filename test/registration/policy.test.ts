@@ -129,6 +129,30 @@ describe.each(anyBackend)('the policy of registration on $name', (backend) => {
     await site.allow(clean)
   })
 
+  it('a public client may ask its users for more scopes than it named; no other client may', async () => {
+    const named = { ...web, scope: 'openid email' }
+    const scopesOf = async (
+      metadata: object,
+      policy: Readonly<Record<string, unknown>> = clean,
+    ) => {
+      await site.allow(policy)
+      const { body } = await site.register(metadata, token)
+      return [body.scope, [...(await documentOf(idOf(body))).scopes].sort()]
+    }
+    const publicClient = { ...named, token_endpoint_auth_method: 'none' }
+    const [, all] = await scopesOf(web)
+    expect(all.length).toBeGreaterThan(1)
+    expect(await scopesOf(publicClient)).toEqual(['openid email', all])
+    expect(await scopesOf(named)).toEqual(['openid email', ['email']])
+    const withoutConsent = { ...clean, consentRequired: false }
+    expect(await scopesOf(publicClient, withoutConsent)).toEqual(['openid email', ['email']])
+    const device = 'urn:ietf:params:oauth:grant-type:device_code'
+    const policy = { ...clean, allowedGrantTypes: ['authorization_code', 'device'] }
+    const onDevices = { ...publicClient, grant_types: ['authorization_code', device] }
+    expect(await scopesOf(onDevices, policy)).toEqual(['openid email', ['email']])
+    await site.allow(clean)
+  })
+
   it('an update cannot lift the consent that the realm asks for', async () => {
     await site.allow({ ...clean, consentRequired: false })
     const body = (await site.register(web, token)).body
@@ -155,6 +179,49 @@ describe.each(anyBackend)('the policy of registration on $name', (backend) => {
     expect((await site.register(web)).status).toBe(201)
     expect((await site.register(web, 'wrong')).status).toBe(401)
     await site.allow(clean)
+  })
+
+  it('no metadata reaches a field that gives rights, whatever the list of metadata says (CVE-2026-15572, CVE-2026-16102)', async () => {
+    const names = { realm: 'master', client: 'iamctl-cli' }
+    // Named one by one: a field that is added to the metadata by mistake is still refused here.
+    const rights = {
+      enabled: false,
+      serviceAccountsEnabled: true,
+      serviceAccountRoles: ['admin', 'realm-admin'],
+      serviceAccountClientRoles: { 'realm-management': ['realm-admin'], [names.client]: ['admin'] },
+      adminAccess: 'full',
+      authorizationServicesEnabled: true,
+      authorizationSettings: { policyEnforcementMode: 'DISABLED' },
+      consentRequired: false,
+      fullScopeAllowed: true,
+      defaultScopes: ['account', 'admin:plan'],
+      audiences: [names.realm],
+      requirePkce: false,
+      profile: 'none',
+      accessTokenLifespan: 86_400,
+      attributes: { 'pkce.code.challenge.method': 'plain' },
+      selfRegistered: false,
+      protocolMappers: [{ name: 'roles', protocolMapper: 'oidc-hardcoded-role-mapper' }],
+    }
+    const snake = Object.fromEntries(
+      Object.entries(rights).map(([name, value]) => [
+        name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`),
+        value,
+      ]),
+    )
+    const reached = async (body: { registration_client_uri: string }) => {
+      const document = await documentOf(idOf(body))
+      return Object.fromEntries(Object.keys(rights).map((name) => [name, document[name]]))
+    }
+    const expected = await reached((await site.register(web, token)).body)
+    expect(expected).toMatchObject({ enabled: true, consentRequired: true, selfRegistered: true })
+    const made = await site.register({ ...rights, ...snake, ...web }, token)
+    expect(made.status).toBe(201)
+    expect(await reached(made.body)).toEqual(expected)
+    const { registration_client_uri: url, registration_access_token: own, client_id } = made.body
+    const update = await site.manage('PUT', url, own, { ...rights, ...snake, ...web, client_id })
+    expect(update.status).toBe(200)
+    expect(await reached(made.body)).toEqual(expected)
   })
 
   it('no metadata reaches a field of the client that is not its own: property over all names', async () => {

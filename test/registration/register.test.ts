@@ -164,6 +164,72 @@ describe.each(backends)('client registration on $name', (backend) => {
     expect((await site.manage('GET', url, own)).status).toBe(200)
   })
 
+  it('refuses an update with what the server issued, and changes nothing (RFC 7592 §2.2)', async () => {
+    const first = await registered()
+    const { registration_client_uri: url, registration_access_token: own, client_id } = first
+    for (const name of [
+      'registration_access_token',
+      'registration_client_uri',
+      'client_secret_expires_at',
+      'client_id_issued_at',
+    ]) {
+      const body = { ...web, client_id, client_name: 'Changed', [name]: first[name] }
+      const answer = await site.manage('PUT', url, own, body)
+      expect([name, answer.status, answer.body.error]).toEqual([
+        name,
+        400,
+        'invalid_client_metadata',
+      ])
+      expect(answer.body.error_description).toContain(name)
+    }
+    expect((await site.manage('GET', url, own)).body.client_name).toBe('Web shop')
+  })
+
+  it('answers a secret once: a read and an update have client_secret_expires_at without it', async () => {
+    const first = await registered()
+    const { registration_client_uri: url, client_id, client_secret } = first
+    const read = await site.manage('GET', url, first.registration_access_token)
+    const changed = await site.manage('PUT', url, first.registration_access_token, {
+      ...web,
+      client_id,
+      client_secret,
+    })
+    for (const { status, body } of [read, changed]) {
+      expect(status).toBe(200)
+      expect(body).toMatchObject({ client_id, client_secret_expires_at: 0 })
+      expect(JSON.stringify(body)).not.toContain(client_secret)
+    }
+    // The secret is the same as before: a read never makes another one.
+    const { status } = await site.post('/token', {
+      grant_type: 'authorization_code',
+      client_id,
+      client_secret,
+      code: 'x',
+      redirect_uri: web.redirect_uris[0] ?? '',
+    })
+    expect(status).toBe(400)
+  })
+
+  it('lets no answer be stored, of success or refusal (RFC 7591 §3.2.1)', async () => {
+    const first = await registered()
+    const { registration_client_uri: url, registration_access_token: own, client_id } = first
+    const answers = [
+      await site.register(web),
+      await site.register({}, token),
+      await site.manage('GET', url, 'wrong'),
+      await site.manage('GET', url, own),
+      await site.manage('PUT', url, own, { client_id }),
+      await site.manage('DELETE', url, own),
+      await site.manage('GET', url, own),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([401, 400, 401, 200, 400, 204, 401])
+    for (const { headers } of answers) expect(headers.get('cache-control')).toBe('no-store')
+    // A request without a token is told no error (RFC 6750 §3.1).
+    const [anonymous, , wrong] = answers
+    expect(anonymous?.headers.get('www-authenticate')).toBe('Bearer realm="acme"')
+    expect(wrong?.headers.get('www-authenticate')).toContain('error="invalid_token"')
+  })
+
   it('refuses the registration access token of a client that is disabled, which stays disabled (CVE-2026-9705)', async () => {
     const body = await registered()
     const { registration_client_uri: url, registration_access_token: own, client_id } = body

@@ -57,7 +57,38 @@ describe('a library registers a client', () => {
       ),
     )
     expect(client).toMatchObject({ token_endpoint_auth_method: 'client_secret_post' })
-    expect(client['client_secret']).toBeTypeOf('string')
+    expect(client).toMatchObject({
+      client_secret: expect.any(String),
+      client_secret_expires_at: 0,
+      registration_access_token: expect.any(String),
+    })
+    const refused = oauth.processDynamicClientRegistrationResponse(
+      await oauth.dynamicClientRegistrationRequest(
+        as,
+        { ...web, redirect_uris: ['http://app.example/callback'] },
+        { initialAccessToken: await site.initialToken(), ...insecure },
+      ),
+    )
+    await expect(refused).rejects.toMatchObject({ status: 400, error: 'invalid_redirect_uri' })
+  })
+
+  it('MCP SDK: registerClient of a confidential client, and the error of a refused one', async () => {
+    await site.allow({ anonymousAllowed: true })
+    const metadata = (await site.get('/.well-known/oauth-authorization-server')).body
+    const clientMetadata = {
+      client_name: 'Gateway',
+      redirect_uris: ['https://gateway.example/callback'],
+      grant_types: ['authorization_code', 'refresh_token'],
+      response_types: ['code'],
+      token_endpoint_auth_method: 'client_secret_post',
+    }
+    const client = await registerClient(site.issuer, { metadata, clientMetadata })
+    expect(client).toMatchObject({ client_secret: expect.any(String), client_secret_expires_at: 0 })
+    const odd = { ...clientMetadata, grant_types: ['authorization_code', 'password'] }
+    await expect(registerClient(site.issuer, { metadata, clientMetadata: odd })).rejects.toThrow(
+      /grant_types: "password" is not allowed/,
+    )
+    await site.allow({ anonymousAllowed: false })
   })
 
   it('MCP SDK: registerClient of a public client on the device, on any port', async () => {

@@ -14,6 +14,8 @@ const githubRun = {
   repository_owner_id: '65',
   repository_id: '74',
   repository_visibility: 'private',
+  enterprise: 'acme-group',
+  enterprise_id: '8',
   run_id: '1234567890',
   run_number: '10',
   run_attempt: '2',
@@ -21,12 +23,15 @@ const githubRun = {
   actor: 'octocat',
   actor_id: '12',
   workflow: 'iamctl',
+  workflow_ref: 'acme/identity/.github/workflows/iamctl.yml@refs/heads/main',
+  workflow_sha: 'a1b2c3',
   head_ref: '',
   base_ref: '',
   event_name: 'push',
   ref_type: 'branch',
   ref_protected: 'true',
   job_workflow_ref: 'acme/identity/.github/workflows/iamctl.yml@refs/heads/main',
+  job_workflow_sha: 'a1b2c3',
 }
 
 /** Of repositories from before July 2026. */
@@ -56,6 +61,7 @@ export const githubPullRequest: JWTPayload = {
   base_ref: 'main',
   event_name: 'pull_request',
   ref_protected: 'false',
+  workflow_ref: 'acme/identity/.github/workflows/iamctl.yml@refs/pull/7/merge',
   job_workflow_ref: 'acme/identity/.github/workflows/iamctl.yml@refs/pull/7/merge',
 }
 
@@ -74,6 +80,12 @@ const gitlabJob = {
   project_path: 'acme/identity',
   user_id: '1',
   user_login: 'sample-user',
+  user_email: 'sample-user@example.com',
+  user_access_level: 'developer',
+  job_project_id: '20',
+  job_project_path: 'acme/identity',
+  job_namespace_id: '72',
+  job_namespace_path: 'acme',
   pipeline_id: '574',
   pipeline_source: 'push',
   job_id: '302',
@@ -81,7 +93,12 @@ const gitlabJob = {
   ref_type: 'branch',
   ref_path: 'refs/heads/main',
   ref_protected: 'true',
+  runner_id: 1,
   runner_environment: 'gitlab-hosted',
+  sha: '714a629c0b401fdce83e847fc9589983fc6f46bc',
+  project_visibility: 'private',
+  ci_config_ref_uri: 'gitlab.example/acme/identity//.gitlab-ci.yml@refs/heads/main',
+  ci_config_sha: '714a629c0b401fdce83e847fc9589983fc6f46bc',
 }
 
 export const gitlabMain: JWTPayload = {
@@ -89,7 +106,7 @@ export const gitlabMain: JWTPayload = {
   sub: 'project_path:acme/identity:ref_type:branch:ref:main',
 }
 
-/** The pipeline of a merge request runs in the project of the fork. */
+/** The pipeline of a merge request from a fork, which runs in the project that it is for: `project_*` name the fork. */
 export const gitlabFork: JWTPayload = {
   ...gitlabJob,
   sub: 'project_path:mallory/identity:ref_type:branch:ref:main',
@@ -103,11 +120,14 @@ export const gitlabFork: JWTPayload = {
 
 export const kubernetes: JWTPayload = {
   sub: 'system:serviceaccount:identity:iamctl',
+  jti: '0b7e1f2c-example',
   'kubernetes.io': {
     namespace: 'identity',
+    node: { name: 'node-1', uid: '5e2b' },
     pod: { name: 'iamctl-0', uid: '9d8a' },
     serviceaccount: { name: 'iamctl', uid: '7c1f' },
   },
 }
 
+/** `sub`, `aud` and `exp` are required (§3); SPIRE adds `iat`, without which the life of a token has no bound. */
 export const spiffe: JWTPayload = { sub: 'spiffe://acme.example/ns/identity/sa/iamctl' }

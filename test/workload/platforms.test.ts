@@ -101,19 +101,42 @@ describe.each(anyBackend)('tokens of platforms on $name', (backend) => {
 describe('the address of a run', () => {
   const github = 'https://token.actions.githubusercontent.com'
 
-  it('is known of GitHub and GitLab', () => {
-    expect(runUrlOf({ ...githubMain, iss: github })).toBe(
-      'https://github.com/acme/identity/actions/runs/1234567890',
-    )
-    expect(runUrlOf({ ...gitlabMain, iss: 'https://gitlab.example' })).toBe(
+  const run = '/acme/identity/actions/runs/1234567890/attempts/2'
+  it.each([
+    [github, `https://github.com${run}`],
+    [`${github}/acme-group`, `https://github.com${run}`],
+    ['https://token.actions.acme.ghe.com', `https://acme.ghe.com${run}`],
+    ['https://github.acme.example/_services/token', `https://github.acme.example${run}`],
+  ])('is known of GitHub with the issuer %s', (iss, url) => {
+    expect(runUrlOf({ ...githubMain, iss })).toBe(url)
+  })
+
+  it.each([
+    [gitlabMain, 'https://gitlab.example', 'https://gitlab.example/acme/identity/-/jobs/302'],
+    [
+      gitlabMain,
+      'https://acme.example/gitlab',
+      'https://acme.example/gitlab/acme/identity/-/jobs/302',
+    ],
+    // The job ran in the project that the merge request is for.
+    [gitlabFork, 'https://gitlab.example', 'https://gitlab.example/acme/identity/-/jobs/302'],
+    [
+      { ...gitlabMain, job_project_path: undefined },
+      'https://gitlab.example',
       'https://gitlab.example/acme/identity/-/jobs/302',
-    )
+    ],
+  ])('is known of GitLab (%#)', (claims, iss, url) => {
+    expect(runUrlOf({ ...claims, iss })).toBe(url)
   })
 
   it('is never made of what is no path and no number', () => {
     expect(runUrlOf({ ...githubMain, iss: github, repository: '../../evil' })).toBeUndefined()
     expect(runUrlOf({ ...githubMain, iss: github, repository: 'a/b?x=\u001b' })).toBeUndefined()
     expect(runUrlOf({ ...githubMain, iss: github, run_id: 'x' })).toBeUndefined()
+    expect(runUrlOf({ ...gitlabMain, iss: 'javascript:alert(1)' })).toBeUndefined()
+    expect(runUrlOf({ ...gitlabMain, iss: 'https://x.example', job_project_path: '..' })).toBe(
+      undefined,
+    )
     expect(runUrlOf({ sub: 'x' })).toBeUndefined()
   })
 })

@@ -2,11 +2,13 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { clientOf } from '#server/tokens/client.ts'
-import { claimsOf, type TestClient } from '../oidc/fixture.ts'
+import { basic, claimsOf, type TestClient } from '../oidc/fixture.ts'
 import { addUser, issueGrant, openSession } from '../oidc/users.ts'
 import { anyBackend } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { openWorkloadSite, type WorkloadSite } from './fixture.ts'
+
+const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
 
 describe.each(anyBackend)('tokens of a workload credential on $name', (backend) => {
   let world: WorkloadSite
@@ -195,8 +197,8 @@ describe.each(anyBackend)('a workload that is an agent on $name', (backend) => {
     expect((await world.exchange(await world.jwt())).status).toBe(401)
   })
 
-  it('a delegation that it asked for by its token ends with the credential', async () => {
-    await move('activate')
+  /** A token of alice at an application, which the agent may act with. */
+  const tokenOfAlice = async (): Promise<string> => {
     const { site } = world
     const alice = await addUser(site, { username: 'alice', email: 'alice@acme.example' })
     const { session } = await openSession(site, alice)
@@ -209,26 +211,39 @@ describe.each(anyBackend)('a workload that is an agent on $name', (backend) => {
     const issuer = await tokens.issuers.fresh('acme')
     const document = await issuer?.view.get('client', 'app')
     if (!issuer || !document) throw new Error('no realm')
-    const { token: subjectToken } = await tokens.mint.accessToken({
+    const { token } = await tokens.mint.accessToken({
       issuer,
       client: clientOf(document),
       user: alice,
       scope: ['openid', 'email'],
       authentication: { grantId: grant.id, sid: session.sid },
     })
-    const own = (await world.exchange(await world.jwt())).body.access_token
-    const { status, body } = await site.post(
-      '/agent/delegation/token',
-      {
+    return token
+  }
+
+  it.each(['bearer', 'actor_token'])(
+    'a delegation that it asked for by its token as %s ends with the credential',
+    async (shownAs) => {
+      await move('activate')
+      const { site } = world
+      const fields = {
         grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
-        subject_token: subjectToken,
-        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
-      },
-      { authorization: `Bearer ${own}` },
-    )
-    expect(status, JSON.stringify(body)).toBe(200)
-    expect(await isActive(body.access_token)).toBe(true)
-    await site.admin('DELETE', '/workload-identity/shop')
-    expect(await isActive(body.access_token)).toBe(false)
-  })
+        subject_token: await tokenOfAlice(),
+        subject_token_type: accessTokenType,
+      }
+      const own = (await world.exchange(await world.jwt())).body.access_token
+      const { status, body } =
+        shownAs === 'bearer'
+          ? await site.post('/agent/delegation/token', fields, { authorization: `Bearer ${own}` })
+          : await site.post(
+              '/agent/delegation/token',
+              { ...fields, actor_token: own, actor_token_type: accessTokenType },
+              basic('deployer', world.client.secret),
+            )
+      expect(status, JSON.stringify(body)).toBe(200)
+      expect(await isActive(body.access_token)).toBe(true)
+      await site.admin('DELETE', '/workload-identity/shop')
+      expect(await isActive(body.access_token)).toBe(false)
+    },
+  )
 })

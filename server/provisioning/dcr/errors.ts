@@ -93,16 +93,16 @@ export const refusals = Object.fromEntries(
 )
 
 const send = (
-  { params }: FastifyRequest,
+  { params, headers }: FastifyRequest,
   reply: FastifyReply,
   { code, status, message }: RegistrationError,
 ): FastifyReply => {
   const { realm = '' } = params as { readonly realm?: string }
-  if (status === 401)
-    reply.header(
-      'www-authenticate',
-      `Bearer realm="${realm.replaceAll(/[^\w.-]/g, '')}", error="${code}"`,
-    )
+  if (status === 401) {
+    // A request without a token is told no error (RFC 6750 §3.1).
+    const error = headers.authorization === undefined ? '' : `, error="${code}"`
+    reply.header('www-authenticate', `Bearer realm="${realm.replaceAll(/[^\w.-]/g, '')}"${error}`)
+  }
   return reply
     .code(status)
     .header('cache-control', 'no-store')

@@ -35,6 +35,14 @@ interface Managed extends Offered {
   readonly token: string
 }
 
+/** Members of an answer that are no metadata. */
+const issuedNames = [
+  'registration_access_token',
+  'registration_client_uri',
+  'client_secret_expires_at',
+  'client_id_issued_at',
+]
+
 /** Files own it, or an administrator: a client does not change what is reviewed elsewhere. */
 const refuseOwned = ({ document }: Managed): void => {
   if (document.origin !== 'runtime')
@@ -58,9 +66,13 @@ export const createManage = ({ vault, registered, documents, requests }: ManageP
     return { ...offered, document, row, token }
   }
 
-  /** RFC 7592 §2.2: the client names itself, and may repeat its secret, but not choose one. */
+  /** RFC 7592 §2.2: the client names itself, and may repeat its secret, but not choose one; what the server issues is not sent back. */
   const checkIdentity = ({ document }: Managed, body: unknown): void => {
-    const { client_id, client_secret } = (body ?? {}) as Readonly<Record<string, unknown>>
+    const sent = (body ?? {}) as Readonly<Record<string, unknown>>
+    const issued = issuedNames.find((name) => sent[name] !== undefined)
+    if (issued !== undefined)
+      throw invalidMetadata(`${issued} must not be part of an update (RFC 7592 §2.2)`)
+    const { client_id, client_secret } = sent
     if (client_id !== document.key) throw invalidMetadata('client_id must be that of the client')
     const stored = document.secrets['/secret']
     const isSame =
@@ -87,8 +99,8 @@ export const createManage = ({ vault, registered, documents, requests }: ManageP
       const client = await managed(request)
       refuseOwned(client)
       const { issuer, policy, document, row } = client
-      const { metadata, fields } = await requests.readClient(client, request.body)
       checkIdentity(client, request.body)
+      const { metadata, fields } = await requests.readClient(client, request.body)
       const token = randomToken()
       const described = descriptiveOf(metadata)
       const next = { token_hash: sha256(token), metadata: JSON.stringify(described) }

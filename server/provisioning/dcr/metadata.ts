@@ -37,19 +37,19 @@ const derived = {
   token_endpoint_auth_method: 'text',
   grant_types: 'texts',
   response_types: 'texts',
-  scope: 'text',
   subject_type: 'text',
-  software_statement: 'text',
 } as const satisfies Record<string, Form>
 
 /** Metadata that describes the client: stored beside its document, and answered as it was sent. */
 const descriptive = {
   application_type: 'text',
+  scope: 'text',
   client_uri: 'text',
   logo_uri: 'text',
   contacts: 'texts',
   software_id: 'text',
   software_version: 'text',
+  software_statement: 'text',
   token_endpoint_auth_signing_alg: 'text',
   request_object_signing_alg: 'text',
 } as const satisfies Record<string, Form>
@@ -122,6 +122,12 @@ export const descriptiveOf = (metadata: Metadata): Metadata =>
 const wireNameOf = (grant: string): string =>
   Object.entries(grantTypeUrns).find(([, short]) => short === grant)?.[0] ?? grant
 
+/** As the client named it, of what it may have now; all of that where it named none. */
+const scopeOf = ({ scopes }: ClientDoc, { scope }: Metadata): string => {
+  const named = scope?.split(' ')
+  return ['openid', ...scopes.filter((one) => named?.includes(one) ?? true)].join(' ')
+}
+
 /** The metadata of a client as it is registered: every field of `settings`, and what follows from the others. */
 export const metadataOf = (
   doc: ClientDoc,
@@ -138,7 +144,7 @@ export const metadataOf = (
     token_endpoint_auth_method: doc.publicClient ? 'none' : doc.tokenEndpointAuthMethod,
     grant_types: doc.grantTypes.map(wireNameOf),
     response_types: doc.grantTypes.includes('authorization_code') ? ['code'] : [],
-    scope: ['openid', ...doc.scopes].join(' '),
+    scope: scopeOf(doc, described),
     subject_type: doc.subjectClaim === 'pairwise' ? 'pairwise' : 'public',
   }
 }

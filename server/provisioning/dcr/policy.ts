@@ -120,6 +120,17 @@ const methodOf = ({ token_endpoint_auth_method }: Metadata, policy: Policy): Aut
   return method
 }
 
+/**
+ * Whether every token of the client comes of a user's consent. Such a client names at its registration what it asks for first, and
+ * more when a resource wants more (MCP 2026-07-28, step-up authorization): it may ask its users for all that the realm allows.
+ */
+const asksUsers = (
+  method: AuthMethod,
+  grants: readonly GrantType[],
+  { consentRequired }: Policy,
+): boolean =>
+  consentRequired && method === 'none' && grants.every((one) => defaultGrants.includes(one))
+
 const scopesOf = ({ scope }: Metadata, allowed: readonly string[]): readonly string[] => {
   if (scope === undefined) return allowed
   const wanted = [...new Set(scope.split(' ').filter((one) => one !== '' && one !== 'openid'))]
@@ -188,6 +199,7 @@ export const fieldsUnder = (metadata: Metadata, policy: Policy, scopes: readonly
   const returns = urlsOf('post_logout_redirect_uris', post_logout_redirect_uris)
   checkHosts('post_logout_redirect_uris', returns, metadata, policy)
   checkSector(metadata, uris)
+  const named = scopesOf(metadata, scopes)
   const stated = Object.entries(settings).flatMap(([name, [field]]) => {
     const value = metadata[name as keyof typeof settings]
     return value === undefined ? [] : [[field, Array.isArray(value) ? [...new Set(value)] : value]]
@@ -198,7 +210,7 @@ export const fieldsUnder = (metadata: Metadata, policy: Policy, scopes: readonly
     grantTypes: grants,
     tokenEndpointAuthMethod: method,
     publicClient: method === 'none',
-    scopes: scopesOf(metadata, scopes),
+    scopes: asksUsers(method, grants, policy) ? scopes : named,
     allowedResources: policy.allowedResources,
     ...(metadata.subject_type === 'pairwise' ? { subjectClaim: 'pairwise' } : {}),
     // A native client listens on a port that the system gives it (RFC 8252 §7.3).

@@ -51,8 +51,8 @@ export const createSoftwareStatements = ({
         issuer: trusted.issuer,
         currentDate: new Date(clock.now()),
       })
-      const { software_statement: _, ...stated } = readMetadata(payload)
-      return { ...metadata, ...stated }
+      // Answered unmodified with the rest (RFC 7591 §3.2.1).
+      return { ...metadata, ...readMetadata(payload), software_statement: statement }
     } catch (error) {
       if (error instanceof errors.JOSEError || error instanceof OutgoingError)
         throw invalidStatement('the software statement is expired, or not signed by its issuer')

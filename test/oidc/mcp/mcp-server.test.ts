@@ -3,113 +3,54 @@
  * registered: 401 with resource_metadata, discovery, metadata document or registration, consent, tokens for this server alone.
  */
 
-import { once } from 'node:events'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js'
 import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
-import { InvalidTokenError } from '@modelcontextprotocol/sdk/server/auth/errors.js'
-import { requireBearerAuth } from '@modelcontextprotocol/sdk/server/auth/middleware/bearerAuth.js'
-import {
-  getOAuthProtectedResourceMetadataUrl,
-  mcpAuthMetadataRouter,
-} from '@modelcontextprotocol/sdk/server/auth/router.js'
-import { createMcpExpressApp } from '@modelcontextprotocol/sdk/server/express.js'
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import type {
   OAuthClientInformationMixed,
   OAuthTokens,
 } from '@modelcontextprotocol/sdk/shared/auth.js'
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js'
-import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openReceiver, type Receiver } from '../../audit/receiver.ts'
 import { anyBackend } from '../../support/backends.ts'
-import { freePort } from '../../support/processes/ports.ts'
 import { type OidcSite, openIssuer } from '../fixture.ts'
 import { addPerson, newPerson } from '../relying-party.ts'
+import {
+  bookScope,
+  newWeatherServer,
+  toolScope as scope,
+  type WeatherServer,
+} from './weather-server.ts'
 
 const [backend] = anyBackend
 if (!backend) throw new Error('no database')
 
-const scope = 'mcp:tools'
 const redirectUrl = 'http://localhost:53682/callback'
-
-/** A server with one tool, for tokens of the issuer whose audience is this server. */
-const openMcpServer = async (issuer: string, metadata: never, port: number): Promise<Server> => {
-  const url = new URL(`http://127.0.0.1:${port}/mcp`)
-  const keys = createRemoteJWKSet(new URL(`${issuer}/.well-known/jwks.json`))
-  const app = createMcpExpressApp()
-  app.use(
-    mcpAuthMetadataRouter({
-      oauthMetadata: metadata,
-      resourceServerUrl: url,
-      scopesSupported: [scope],
-    }),
-  )
-  const guard = requireBearerAuth({
-    requiredScopes: [scope],
-    resourceMetadataUrl: getOAuthProtectedResourceMetadataUrl(url),
-    verifier: {
-      verifyAccessToken: async (token) => {
-        try {
-          const { payload } = await jwtVerify(token, keys, { issuer, audience: url.href })
-          return {
-            token,
-            clientId: String(payload['client_id']),
-            scopes: String(payload['scope']).split(' '),
-            expiresAt: payload.exp ?? 0,
-          }
-        } catch {
-          throw new InvalidTokenError('not a token for this server')
-        }
-      },
-    },
-  })
-  app.post(
-    '/mcp',
-    guard,
-    async (request: IncomingMessage & { body?: unknown }, response: ServerResponse) => {
-      const server = new McpServer({ name: 'weather', version: '1.0.0' })
-      server.registerTool('forecast', { description: 'The weather' }, async () => ({
-        content: [{ type: 'text', text: 'sunny' }],
-      }))
-      const transport = new StreamableHTTPServerTransport({})
-      response.on('close', () => void transport.close())
-      await server.connect(transport as Transport)
-      await transport.handleRequest(request, response, request.body)
-    },
-  )
-  const listening = app.listen(port, '127.0.0.1')
-  await once(listening, 'listening')
-  return listening
-}
 
 describe('an MCP server', () => {
   let site: OidcSite
   let host: Receiver
-  let mcp: Server
+  let mcp: WeatherServer
   let url: URL
   let document: string
   beforeAll(async () => {
     host = await openReceiver()
     site = await openIssuer(backend, { env: { IAMCTL_OUTGOING_ALLOW: 'localhost' } })
-    const port = await freePort()
-    url = new URL(`http://127.0.0.1:${port}/mcp`)
+    mcp = await newWeatherServer()
+    url = mcp.url
     await site.admin('POST', '/client-scopes', { name: scope, description: 'Call tools' })
+    await site.admin('POST', '/client-scopes', { name: bookScope, description: 'Book seats' })
     await site.admin('PUT', '/provisioning', {
       dcrEnabled: true,
       anonymousAllowed: true,
       clientMetadataDocuments: true,
-      allowedScopes: [scope, 'offline_access'],
+      allowedScopes: [scope, bookScope, 'offline_access'],
       allowedResources: [url.href],
     })
     await addPerson(site, 'alice')
     const metadata = (await site.get('/.well-known/oauth-authorization-server')).body
-    mcp = await openMcpServer(site.issuer, metadata as never, port)
-    expect((mcp.address() as AddressInfo).port).toBe(port)
+    await mcp.listen(site.issuer, metadata)
     document = host.url('/client.json')
     host.answer((response) =>
       response.writeHead(200, { 'content-type': 'application/json' }).end(
@@ -124,14 +65,16 @@ describe('an MCP server', () => {
     )
   })
   afterAll(async () => {
-    mcp.closeAllConnections()
     mcp.close()
     await site.close()
     await host.close()
   })
 
   /** What a client of the SDK keeps; the browser is a person of the tests. */
-  const newProvider = (clientMetadataUrl?: string) => {
+  const newProvider = (
+    clientMetadataUrl?: string,
+    grants: string[] = ['authorization_code', 'refresh_token'],
+  ) => {
     const kept: {
       information?: OAuthClientInformationMixed
       tokens?: OAuthTokens
@@ -143,7 +86,7 @@ describe('an MCP server', () => {
       clientMetadata: {
         client_name: 'Assistant',
         redirect_uris: [redirectUrl],
-        grant_types: ['authorization_code', 'refresh_token'],
+        grant_types: grants,
         response_types: ['code'],
         token_endpoint_auth_method: 'none',
       },
@@ -170,18 +113,29 @@ describe('an MCP server', () => {
     new StreamableHTTPClientTransport(url, { authProvider })
   const newClient = () => new Client({ name: 'test', version: '1.0.0' })
 
-  const callTool = async (clientMetadataUrl?: string) => {
-    const { kept, provider } = newProvider(clientMetadataUrl)
+  /** The user allows what the client asks for, in these words. */
+  const allow = async (asked: URL | undefined, words: string): Promise<string> => {
+    expect(asked?.searchParams.get('resource')).toBe(url.href)
+    const alice = newPerson(site)
+    const page = await alice.signIn(asked?.href ?? '')
+    expect(page.body).toContain(words)
+    const { away = '' } = await alice.submit(page, { decision: 'allow' })
+    return new URL(away).searchParams.get('code') ?? ''
+  }
+
+  const connect = async ({ kept, provider }: ReturnType<typeof newProvider>): Promise<Client> => {
     const first = newTransport(provider)
     await expect(newClient().connect(first as Transport)).rejects.toThrow(/Unauthorized/i)
-    expect(kept.asked?.searchParams.get('resource')).toBe(url.href)
-    const alice = newPerson(site)
-    const page = await alice.signIn(kept.asked?.href ?? '')
-    expect(page.body).toContain('Call tools')
-    const { away = '' } = await alice.submit(page, { decision: 'allow' })
-    await first.finishAuth(new URL(away).searchParams.get('code') ?? '')
+    await first.finishAuth(await allow(kept.asked, 'Call tools'))
     const client = newClient()
     await client.connect(newTransport(provider) as Transport)
+    return client
+  }
+
+  const callTool = async (clientMetadataUrl?: string) => {
+    const made = newProvider(clientMetadataUrl)
+    const { kept } = made
+    const client = await connect(made)
     const { content } = await client.callTool({ name: 'forecast' })
     await client.close()
     return { content, kept }
@@ -200,12 +154,30 @@ describe('an MCP server', () => {
     expect(kept.tokens?.refresh_token).toBeTypeOf('string')
   })
 
+  it('asks for the scope of a tool when it is called: the client asks the user again, and gets it', async () => {
+    // The SDK refreshes rather than asks again where it can, and a refresh gives no new scope.
+    const made = newProvider(undefined, ['authorization_code'])
+    const { kept, provider } = made
+    const client = await connect(made)
+    expect(kept.tokens?.scope?.split(' ')).not.toContain(bookScope)
+    await expect(client.callTool({ name: 'book' })).rejects.toThrow(/Unauthorized/i)
+    expect(kept.asked?.searchParams.get('scope')).toBe(`${scope} ${bookScope}`)
+    const code = await allow(kept.asked, 'Book seats')
+    await newTransport(provider).finishAuth(code)
+    expect(kept.tokens?.scope?.split(' ')).toEqual(expect.arrayContaining([scope, bookScope]))
+    const stronger = newClient()
+    await stronger.connect(newTransport(provider) as Transport)
+    expect((await stronger.callTool({ name: 'book' })).content).toEqual([
+      { type: 'text', text: 'booked' },
+    ])
+    await client.close()
+    await stronger.close()
+  })
+
   it('says where to get a token, and refuses tokens for others', async () => {
     const none = await fetch(url, { method: 'POST' })
     expect(none.status).toBe(401)
-    expect(none.headers.get('www-authenticate')).toContain(
-      `resource_metadata="${getOAuthProtectedResourceMetadataUrl(url)}"`,
-    )
+    expect(none.headers.get('www-authenticate')).toContain(`resource_metadata="${mcp.metadataUrl}"`)
     const client = await site.client({
       clientId: 'machine',
       grantTypes: ['client_credentials'],

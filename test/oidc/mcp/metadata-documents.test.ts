@@ -118,6 +118,60 @@ describe('client metadata documents', () => {
     expect(host.at(`/oauth/client-${n}.json`)).toHaveLength(1)
   })
 
+  it('give a logo at another host as the document of VS Code has it: no browser asks for it there', async () => {
+    const picture = '<svg xmlns="http://www.w3.org/2000/svg"/>'
+    document = { ...document, logo_uri: host.url('/static/logo.svg') }
+    host.answer((response, { path }) =>
+      path === '/static/logo.svg'
+        ? response.writeHead(200, { 'content-type': 'image/svg+xml' }).end(picture)
+        : response
+            .writeHead(200, { 'content-type': 'application/json' })
+            .end(JSON.stringify(document)),
+    )
+    const page = await newPerson(site).signIn(urlFor())
+    expect(page.body).toContain(
+      `src="data:image/svg+xml;base64,${Buffer.from(picture).toString('base64')}"`,
+    )
+    expect(page.body).not.toContain('/static/logo.svg')
+    const policy = page.headers.get('content-security-policy')
+    expect(policy).toContain('img-src')
+    expect(policy).not.toContain(host.url('').replace(/\/$/, ''))
+  })
+
+  it('with redirect URIs on the device alone are asked for each time, with a warning; with others once', async () => {
+    const warning = 'Continue only if you have just started'
+    const alice = newPerson(site)
+    for (const _ of [1, 2]) {
+      const page = await alice.signIn(urlFor())
+      expect(page.body).toContain(warning)
+      expect((await alice.submit(page, { decision: 'allow' })).away).toContain('code=')
+    }
+    n += 1
+    clientId = host.url(`/oauth/client-${n}.json`)
+    const web = 'https://assistant.example/callback'
+    serve({ ...document, client_id: clientId, redirect_uris: ['http://localhost/callback', web] })
+    const page = await alice.signIn(urlFor({ redirect_uri: web }))
+    expect(page.body).toContain('Code assistant')
+    expect(page.body).not.toContain(warning)
+    await alice.submit(page, { decision: 'allow' })
+    expect((await alice.open(urlFor({ redirect_uri: web }))).away).toContain('code=')
+  })
+
+  it('name the redirect URIs: loopback ones on any port, and no other', async () => {
+    for (const good of ['http://localhost:1/callback', 'http://127.0.0.1:65535/callback'])
+      expect((await newPerson(site).open(urlFor({ redirect_uri: good }))).status).toBe(200)
+    for (const wrong of [
+      'https://app.example/callback',
+      'http://localhost:1/other',
+      'http://localhost.evil.example/callback',
+      'http://[::1]:1/callback',
+      'https://localhost:1/callback',
+    ]) {
+      const page = await newPerson(site).open(urlFor({ redirect_uri: wrong }))
+      expect([wrong, page.status, page.away]).toEqual([wrong, 400, undefined])
+    }
+  })
+
   it('make a client that an administrator sees, and disables for good', async () => {
     const { away } = await allowed(newPerson(site))
     const { body } = await tokensFor(away)
@@ -174,6 +228,11 @@ describe('client metadata documents', () => {
     expect(host.at('/elsewhere')).toHaveLength(0)
   })
 
+  it.each([5, 63])('of %i KiB are read', async (size) => {
+    serve({ ...document, filler: 'x'.repeat(size * 1024 - JSON.stringify(document).length - 20) })
+    expect((await newPerson(site).open(urlFor())).status).toBe(200)
+  })
+
   it('are read at one spelling of an https address with a path only', async () => {
     const { origin, host: name } = new URL(clientId)
     const before = host.received.length
@@ -182,16 +241,21 @@ describe('client metadata documents', () => {
       origin,
       `${clientId}#x`,
       `https://user@${name}/oauth/client.json`,
+      `https://user:secret@${name}/oauth/client.json`,
+      `https://:secret@${name}/oauth/client.json`,
+      `${origin}/oauth/./client.json`,
+      `${origin}/oauth/%2E/client.json`,
       `${origin}/oauth/../client.json`,
       `${origin}/oauth/%2e%2e/client.json`,
       clientId.replace('https', 'HTTPS'),
       clientId.replace('localhost', 'LOCALHOST'),
       clientId.replace('https', 'http'),
-    ])
-      expect([wrong, (await newPerson(site).open(urlFor({ client_id: wrong }))).status]).toEqual([
-        wrong,
-        400,
-      ])
+    ]) {
+      const page = await newPerson(site).open(urlFor({ client_id: wrong }))
+      expect([wrong, page.status]).toEqual([wrong, 400])
+      // It is no such address, rather than one that the server tried to read.
+      expect(page.body).not.toContain('metadata document')
+    }
     expect(host.received.length).toBe(before)
   })
 
@@ -209,6 +273,7 @@ describe('client metadata documents', () => {
       return counts.map((count) => count - (counts[0] ?? 0))
     }
     expect(await reads('no-store')).toEqual([0, 0, 1, 2, 3])
+    expect(await reads('max-age=1')).toEqual([0, 0, 1, 2, 3])
     expect(await reads('max-age=3600')).toEqual([0, 0, 0, 1, 2])
     expect(await reads('max-age=31536000')).toEqual([0, 0, 0, 0, 1])
   })

@@ -26,7 +26,7 @@ describe('resource indicators', () => {
     await addPerson(site, 'alice')
     client = await site.client({
       clientId: 'agent',
-      grantTypes: ['authorization_code', 'client_credentials'],
+      grantTypes: ['authorization_code', 'client_credentials', 'refresh_token'],
       redirectUris: [redirectUri],
     })
     await site.admin('PUT', `/clients/${client.id}/allowed-resources`, [registered, rooted])
@@ -82,5 +82,27 @@ describe('resource indicators', () => {
     })
     expect(status).toBe(200)
     expect([claimsOf(body.access_token)['aud']].flat()).toContain(registered)
+  })
+
+  it('a refresh keeps to the resources of the authorization', async () => {
+    const code = codeOf(
+      await newPerson(site).signIn(authorizeUrl(site, client, { resource: registered })),
+    )
+    // Without one, the token is for the resource of the authorization.
+    const { body } = await exchange(site, client, code)
+    const audienceOf = (token: string) => [claimsOf(token)['aud']].flat()
+    expect(audienceOf(body.access_token)).toContain(registered)
+    const refresh = (more = {}) =>
+      site.post('/token', {
+        grant_type: 'refresh_token',
+        client_id: client.clientId,
+        client_secret: client.secret,
+        refresh_token: body.refresh_token,
+        ...more,
+      })
+    expect((await refresh({ resource: rooted })).body.error).toBe('invalid_target')
+    const kept = await refresh({ resource: 'HTTPS://mcp.acme.example/mcp/' })
+    expect(audienceOf(kept.body.access_token)).toContain(registered)
+    expect(audienceOf(kept.body.access_token)).not.toContain(rooted)
   })
 })

@@ -1,0 +1,78 @@
+/** Keys that a client registers for itself: answered as they were sent, used at the token endpoint, and replaced by an update. */
+
+import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { anyBackend } from '../support/backends.ts'
+import { openRegistration, type RegistrationSite, web } from './fixture.ts'
+
+const newKey = async (kid: string) => {
+  const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true })
+  return { privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' } }
+}
+
+describe.each(anyBackend)('keys of a registered client on $name', (backend) => {
+  let site: RegistrationSite
+  beforeAll(async () => {
+    site = await openRegistration(backend)
+  })
+  afterAll(() => site.close())
+
+  /** The answer to a code that is none: 400 for the client, 401 for anybody else. */
+  const authenticate = async (clientId: string, key: CryptoKey, kid: string) => {
+    const assertion = await new SignJWT({ jti: crypto.randomUUID() })
+      .setProtectedHeader({ alg: 'ES256', kid })
+      .setIssuer(clientId)
+      .setSubject(clientId)
+      .setAudience(site.issuer)
+      .setIssuedAt()
+      .setExpirationTime('1m')
+      .sign(key)
+    const { status, body } = await site.post('/token', {
+      grant_type: 'authorization_code',
+      code: 'none',
+      redirect_uri: web.redirect_uris[0] ?? '',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: assertion,
+    })
+    return [status, body.error]
+  }
+  const accepted = [400, 'invalid_grant']
+  const refused = [401, 'invalid_client']
+
+  it('make the round trip, and authenticate the client until they are replaced', async () => {
+    const [first, second] = [await newKey('first'), await newKey('second')]
+    const metadata = { ...web, token_endpoint_auth_method: 'private_key_jwt' }
+    const made = await site.register(
+      { ...metadata, jwks: { keys: [first.jwk] } },
+      await site.initialToken(),
+    )
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+    const { client_id, registration_client_uri: url, registration_access_token: own } = made.body
+    expect(made.body.jwks).toEqual({ keys: [first.jwk] })
+    expect(made.body).not.toHaveProperty('client_secret')
+    expect((await site.manage('GET', url, own)).body.jwks).toEqual({ keys: [first.jwk] })
+    expect(await authenticate(client_id, first.privateKey, 'first')).toEqual(accepted)
+    expect(await authenticate(client_id, second.privateKey, 'first')).toEqual(refused)
+    const changed = await site.manage('PUT', url, own, {
+      ...metadata,
+      client_id,
+      jwks: { keys: [second.jwk] },
+    })
+    expect(changed.status, JSON.stringify(changed.body)).toBe(200)
+    expect(await authenticate(client_id, second.privateKey, 'second')).toEqual(accepted)
+    expect(await authenticate(client_id, first.privateKey, 'first')).toEqual(refused)
+  })
+
+  it('must be public, and there is one place for them (RFC 7591 §2)', async () => {
+    const { privateKey, jwk } = await newKey('own')
+    const token = await site.initialToken()
+    const metadata = { ...web, token_endpoint_auth_method: 'private_key_jwt' }
+    for (const wrong of [
+      { jwks: { keys: [await exportJWK(privateKey)] } },
+      { jwks: { keys: [jwk] }, jwks_uri: 'https://app.example/jwks' },
+    ]) {
+      const { status, body } = await site.register({ ...metadata, ...wrong }, token)
+      expect([status, body.error]).toEqual([400, 'invalid_client_metadata'])
+    }
+  })
+})
