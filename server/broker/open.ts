@@ -178,6 +178,13 @@ export const openBroker = (needs: BrokerNeeds) => {
       return refresh(provider, refreshToken)
     },
 
+    /** The claims of an ID-JAG of the provider; throws `UpstreamRefused`. */
+    idJag: async (provider: Provider, token: string, audience: string) => {
+      const { idJag } = protocolOf(provider)
+      if (!idJag) throw notHere()
+      return idJag(provider, token, audience)
+    },
+
     leaveUpstream: createLeaveUpstream({ clock, jobs, providers, sessions, trips, protocolOf }),
 
     tellLogout: createTellUpstream({ storage, providers, sessions, protocolOf }),
@@ -243,7 +250,7 @@ export const openBroker = (needs: BrokerNeeds) => {
       if (resumed !== undefined && !arrival)
         throw new UpstreamRefused('invalid-answer', 'the answer of the provider is missing')
       // The provider may have been changed while the browser was away.
-      if (!(await providers.find(issuer.view, alias, purpose))) throw notHere()
+      if (!(await providers.has(issuer.view, alias, purpose))) throw notHere()
       const trip: Trip = {
         provider,
         endpoint: brokerUrl(issuer, alias, 'endpoint'),

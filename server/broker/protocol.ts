@@ -132,6 +132,15 @@ export interface BrokerProtocol {
     readonly endpoint: string
     readonly logoutUrl: string
   }): Promise<string>
+  /**
+   * Verifies an ID-JAG of the provider for this audience: signature, type, issuer, expiry. Throws `UpstreamRefused`. Its other
+   * claims are the caller's to judge.
+   */
+  idJag?(
+    provider: Provider,
+    token: string,
+    audience: string,
+  ): Promise<Readonly<Record<string, unknown>>>
   /** New tokens for a refresh token; throws `UpstreamRefused`. */
   refresh?(provider: Provider, refreshToken: string): Promise<UpstreamTokens>
   /** Takes our sign-out to the provider; nothing where it offers none. */

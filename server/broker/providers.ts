@@ -86,6 +86,22 @@ export const createProviders = ({
       return document && isUsable(listed(document), use) ? open(document) : undefined
     },
 
+    /** Those whose ID-JAGs the realm accepts. */
+    ofIdJags: async (view: RealmView): Promise<Provider[]> =>
+      (await view.list(IdentityProvider.kind))
+        .filter((document) => {
+          const provider = listed(document)
+          const { crossApplicationAccess, linkOnly } = provider.doc
+          return crossApplicationAccess && !linkOnly && isUsable(provider, { kind: 'link' })
+        })
+        .map(open),
+
+    /** Whether `find` finds it, without opening its secrets. */
+    has: async (view: RealmView, alias: string, use: Use): Promise<boolean> => {
+      const document = await view.get(IdentityProvider.kind, alias)
+      return document !== undefined && isUsable(listed(document), use)
+    },
+
     /** Also where it may not be used any more: for its logout, and for checks. */
     findAny: async (view: RealmView, alias: string): Promise<Provider | undefined> => {
       const document = await view.get(IdentityProvider.kind, alias)

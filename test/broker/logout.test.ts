@@ -85,6 +85,14 @@ describe.each(backends)('a logout across an identity provider on $name', (backen
     expect(JSON.stringify(items)).toContain('identity provider partner')
   })
 
+  it('takes a token whose times have fractions, once (RFC 7519 §2)', async () => {
+    const one = await signIn('kim', 's-fraction')
+    const iat = realm.clock.now() / 1000 - 0.123_456_7
+    const token = await partner.sign(claims({ sid: 's-fraction', iat, exp: iat + 120 }))
+    expect([(await tell(token)).status, await one.isAlive()]).toEqual([200, false])
+    expect((await tell(token)).status).toBe(400)
+  })
+
   it('ends all sessions of a subject where no session is named', async () => {
     const [one, two] = [await signIn('eve', 's-3'), await signIn('eve', 's-4')]
     expect((await tell(await partner.sign(claims({ sub: 'eve' })))).status).toBe(200)
@@ -136,6 +144,8 @@ describe.each(backends)('a logout across an identity provider on $name', (backen
       { events: undefined },
       { nonce: 'n' },
       { jti: undefined },
+      { jti: 5 },
+      { sid: 'a\0b' },
       { sid: undefined },
       { iat: Math.floor(realm.clock.now() / 1000) - 600 },
     ]

@@ -94,4 +94,19 @@ describe.each(anyBackend)('the config of a directory', (backend) => {
     for (const uid of many.slice(12, 18)) world.remove(uid)
     expect((await world.sync('?full=true')).status).not.toBe(200)
   })
+
+  it('stops at 100 removals, whatever maxRemovalPercent allows', async () => {
+    const crowd = Array.from({ length: 120 }, (_, i) => `crowd-${i}`)
+    world.add(...crowd)
+    await world.provide({ maxRemovalPercent: 90 })
+    expect(counts(await world.sync())).toEqual([crowd.length, 0, 0, 0])
+    for (const uid of crowd.slice(0, 101)) world.remove(uid)
+    const stopped = await world.sync()
+    expect(stopped.status).toBe(409)
+    expect(stopped.body.detail).toContain(
+      'would disable 101 and delete 0 of 120 users, and 100 are',
+    )
+    world.add(crowd[0] ?? '')
+    expect(counts(await world.sync())).toEqual([0, 0, 100, 0])
+  })
 })

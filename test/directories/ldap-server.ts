@@ -11,6 +11,7 @@ import {
   BerReader,
   BerWriter,
   EqualityFilter,
+  ExtensibleFilter,
   type Filter,
   GreaterThanEqualsFilter,
   NotFilter,
@@ -51,7 +52,14 @@ export interface Faults {
     call: SearchCall,
     found: readonly LdapEntry[],
   ) =>
-    | { entries: readonly LdapEntry[]; code?: number; cookie?: string; withoutControl?: boolean }
+    | {
+        entries: readonly LdapEntry[]
+        code?: number
+        cookie?: string
+        withoutControl?: boolean
+        /** Addresses of other servers: a continuation reference (RFC 4511 §4.5.3), and the referral of code 10. */
+        elsewhere?: readonly string[]
+      }
     | 'silent'
     | 'hang-up'
     | Buffer
@@ -103,6 +111,17 @@ const filterIn = (reader: BerReader): Filter => {
       reader.offset = end
       return new PresenceFilter({ attribute })
     }
+    case 0xa9: {
+      const parts = new Map<number, string>()
+      while (reader.offset < end) {
+        const part = reader.peek() ?? 0
+        parts.set(part, reader.readString(part) ?? '')
+      }
+      const [rule = '', matchType = '', value = ''] = [0x81, 0x82, 0x83].map((one) =>
+        parts.get(one),
+      )
+      return new ExtensibleFilter({ rule, matchType, value })
+    }
     default:
       throw new Error(`a filter of type ${tag} is not known here`)
   }
@@ -117,10 +136,23 @@ const same = (a: string | Buffer, b: string | Buffer): boolean =>
       Buffer.from(a).equals(Buffer.from(b))
     : a.toLowerCase() === b.toLowerCase()
 
-const matches = (filter: Filter, entry: LdapEntry): boolean => {
-  if (filter instanceof AndFilter) return filter.filters.every((one) => matches(one, entry))
-  if (filter instanceof OrFilter) return filter.filters.some((one) => matches(one, entry))
-  if (filter instanceof NotFilter) return !matches(filter.filter, entry)
+/** Whether an entry is in a group, directly or through groups in it (LDAP_MATCHING_RULE_IN_CHAIN). */
+const isInChain = (dn: string, group: string, all: readonly LdapEntry[]): boolean => {
+  const within = (one: string, seen: readonly string[]): boolean => {
+    const members = all.find((entry) => same(entry.dn, one))?.attributes['member'] ?? []
+    return members.some((member) => {
+      const text = String(member).toLowerCase()
+      return same(member, dn) || (!seen.includes(text) && within(text, [...seen, text]))
+    })
+  }
+  return within(group, [])
+}
+
+const matches = (filter: Filter, entry: LdapEntry, all: readonly LdapEntry[]): boolean => {
+  if (filter instanceof AndFilter) return filter.filters.every((one) => matches(one, entry, all))
+  if (filter instanceof OrFilter) return filter.filters.some((one) => matches(one, entry, all))
+  if (filter instanceof NotFilter) return !matches(filter.filter, entry, all)
+  if (filter instanceof ExtensibleFilter) return isInChain(entry.dn, filter.value, all)
   if (filter instanceof PresenceFilter) return valuesOf(entry, filter.attribute).length > 0
   if (filter instanceof EqualityFilter)
     return valuesOf(entry, filter.attribute).some((value) => same(value, filter.value))
@@ -164,6 +196,7 @@ const result = (
   code: number,
   text = '',
   control?: WrittenControl,
+  elsewhere: readonly string[] = [],
 ): Buffer =>
   message(
     id,
@@ -172,10 +205,22 @@ const result = (
       writer.writeEnumeration(code)
       writer.writeString('')
       writer.writeString(text)
+      if (elsewhere.length > 0) {
+        writer.startSequence(0xa3)
+        for (const url of elsewhere) writer.writeString(url)
+        writer.endSequence()
+      }
       writer.endSequence()
     },
     control,
   )
+
+const referenceMessage = (id: number, urls: readonly string[]): Buffer =>
+  message(id, (writer) => {
+    writer.startSequence(0x73)
+    for (const url of urls) writer.writeString(url)
+    writer.endSequence()
+  })
 
 const entryMessage = (id: number, entry: LdapEntry, wanted: readonly string[]): Buffer =>
   message(id, (writer) => {
@@ -286,7 +331,7 @@ export const startLdap = async (entries: readonly LdapEntry[] = []): Promise<Lda
     it.searches.push(call)
     const found = it.entries.filter((entry) => {
       if (scope === 0) return entry.dn.toLowerCase() === base.toLowerCase()
-      return base !== '' && isBelow(entry.dn, base) && matches(filter, entry)
+      return base !== '' && isBelow(entry.dn, base) && matches(filter, entry, it.entries)
     })
     const from = Number(cookie || 0)
     const page = size > 0 ? found.slice(from, from + size) : found
@@ -310,7 +355,10 @@ export const startLdap = async (entries: readonly LdapEntry[] = []): Promise<Lda
         paged && own?.withoutControl !== true
           ? { oid: pagedOid, value: pagedValue(own?.cookie ?? next) }
           : undefined
-      socket.write(result(id, 0x65, own?.code ?? (isCut ? 4 : 0), '', control))
+      const code = own?.code ?? (isCut ? 4 : 0)
+      const elsewhere = own?.elsewhere ?? []
+      if (elsewhere.length > 0) socket.write(referenceMessage(id, elsewhere))
+      socket.write(result(id, 0x65, code, '', control, code === 10 ? elsewhere : []))
     }
     const { wait } = it.faults
     if (wait) void wait(call).then(answer)

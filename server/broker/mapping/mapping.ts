@@ -80,9 +80,10 @@ export const createMapping = ({
         ? provider.doc.syncMode === 'FORCE'
         : about.every(({ mode }) => mode === 'FORCE')
     })
+    const now = clock.now()
     return [
-      ...given.flatMap(({ target }) => giveMapped(storage, user.id, provider.id, target)),
-      ...withdrawn.flatMap((row) => withdrawMapped(storage, user.id, provider.id, row)),
+      ...given.flatMap(({ target }) => giveMapped(storage, user.id, provider.id, target, now)),
+      ...withdrawn.flatMap((row) => withdrawMapped(storage, user.id, provider.id, row, now)),
     ]
   }
 

@@ -3,9 +3,11 @@
  * (ID token, name) is encrypted. A row outlives its session until the session would have expired, or the provider was told.
  */
 
+import { createSecretKey } from 'node:crypto'
 import type { Clock } from '#server/platform/clock.ts'
 import { decrypt, encrypt } from '#server/platform/sealing.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { preparedStatement } from '#server/storage/prepared.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { BrokerSessionRow } from '#server/storage/tables/broker-tables.ts'
 import type { SessionRow } from '#server/storage/tables/tables.ts'
@@ -28,15 +30,38 @@ export const originOf = (provider: string, identity: UpstreamIdentity): Upstream
   session: identity.session,
 })
 
+const openSession = preparedStatement(
+  (db, row: { [K in keyof BrokerSessionRow]: BrokerSessionRow[K] }) => {
+    const { sid, provider, realm, user_id, issuer, subject } = row
+    const { upstream_sid, upstream_name, data, created_at, expires_at } = row
+    const columns = {
+      realm,
+      user_id,
+      issuer,
+      subject,
+      upstream_sid,
+      upstream_name,
+      data,
+      created_at,
+      expires_at,
+    }
+    return db
+      .insertInto('broker_sessions')
+      .values({ sid, provider, ...columns })
+      .onConflict((conflict) => conflict.columns(['sid', 'provider']).doUpdateSet(columns))
+  },
+)
+
 export const createUpstreamSessions = ({
   storage: { db },
   clock,
-  key,
+  key: bytes,
 }: {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
   readonly key: Uint8Array
 }) => {
+  const key = createSecretKey(bytes)
   const contextOf = ({
     realm,
     sid,
@@ -51,7 +76,7 @@ export const createUpstreamSessions = ({
       origin: UpstreamOrigin,
     ): Statement => {
       const { provider, issuer, subject, session = {} } = origin
-      const row: BrokerSessionRow = {
+      return openSession(db, {
         sid,
         provider,
         realm,
@@ -63,14 +88,7 @@ export const createUpstreamSessions = ({
         data: encrypt(key, JSON.stringify(session), contextOf({ realm, sid, provider })),
         created_at: clock.now(),
         expires_at,
-      }
-      const { sid: _, provider: __, ...columns } = row
-      return statement(
-        db
-          .insertInto('broker_sessions')
-          .values(row)
-          .onConflict((conflict) => conflict.columns(['sid', 'provider']).doUpdateSet(columns)),
-      )
+      })
     },
 
     /** Of a session of ours. */

@@ -4,11 +4,13 @@
  * another browser (login CSRF, RFC 9700 §4.7) can finish it. It counts once, on all nodes, for ten minutes.
  */
 
+import { createSecretKey } from 'node:crypto'
 import type { Clock } from '#server/platform/clock.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
 import { decrypt, encrypt } from '#server/platform/sealing.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
-import { insertRows, statement, take } from '#server/storage/statements.ts'
+import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
+import { insertRows, statement } from '#server/storage/statements.ts'
 import type { Landing } from '../arrival.ts'
 
 const tripMs = 10 * 60_000
@@ -53,10 +55,28 @@ export interface TripsParts {
   readonly key: Uint8Array
 }
 
+const waitingTrip = preparedQuery(
+  'broker-trip',
+  (db, key: { id: string; realm: string; provider: string; now: number }) =>
+    db
+      .selectFrom('broker_trips')
+      .selectAll()
+      .where('id', '=', key.id)
+      .where('realm', '=', key.realm)
+      .where('provider', '=', key.provider)
+      .where('expires_at', '>', key.now),
+)
+
+const endTrip = preparedStatement(
+  (db, { id }: { id: string }) => db.deleteFrom('broker_trips').where('id', '=', id),
+  { rows: 1, guard },
+)
+
 export const newTripState = (): string => randomToken()
 
-export const createTrips = ({ storage, clock, key }: TripsParts) => {
+export const createTrips = ({ storage, clock, key: bytes }: TripsParts) => {
   const { db } = storage
+  const key = createSecretKey(bytes)
   const contextOf = ({ realm, provider }: Place, id: string, part: string): string =>
     `${realm}/broker-trip/${provider}/${id}/${part}`
 
@@ -65,14 +85,8 @@ export const createTrips = ({ storage, clock, key }: TripsParts) => {
 
   const find = async ({ realm, provider }: Place, state: string | undefined) => {
     if (state === undefined || !made.test(state)) return undefined
-    return db
-      .selectFrom('broker_trips')
-      .selectAll()
-      .where('id', '=', sha256(state))
-      .where('realm', '=', realm)
-      .where('provider', '=', provider)
-      .where('expires_at', '>', clock.now())
-      .executeTakeFirst()
+    const [row] = await waitingTrip(db, { id: sha256(state), realm, provider, now: clock.now() })
+    return row
   }
 
   const ofBrowser = async (
@@ -153,7 +167,7 @@ export const createTrips = ({ storage, clock, key }: TripsParts) => {
       const row = await ofBrowser(place, state, browser)
       if (!row) return undefined
       try {
-        await storage.commit([take(db, 'broker_trips', { id: row.id }, guard)])
+        await storage.commit([endTrip(db, { id: row.id })])
       } catch (error) {
         if (error instanceof GuardFailedError) return undefined
         throw error

@@ -19,6 +19,7 @@ import type { Users } from '#server/users/users.ts'
 import type { Directory } from '../directory.ts'
 import { linkIssuer } from '../linked-user.ts'
 import type { PlannedUser } from './plan-users.ts'
+import { countsOf, noUsers, sumOf, type UserCounts } from './report.ts'
 import { deleteAbsences, insertAbsences } from './sync-state.ts'
 
 export interface ApplyParts {
@@ -41,6 +42,8 @@ export interface ApplyInput {
   /** First of each transaction: the sync is still this node's. */
   readonly hold: () => Statement
   readonly progress: (done: number) => void
+  /** A user was made for the entry. */
+  readonly added: (subject: string, userId: string) => void
 }
 
 /** A planned change that was not made. */
@@ -50,11 +53,11 @@ export interface NotApplied {
 }
 
 export interface Applied {
-  readonly done: readonly PlannedUser[]
+  readonly counts: UserCounts
   readonly failed: readonly NotApplied[]
 }
 
-const partSize = 1000
+const partSize = 250
 
 const eventTypes = {
   add: 'ADMIN_CREATE',
@@ -84,14 +87,30 @@ const problemIn = (error: unknown): string | undefined => {
   return isConcurrent ? 'it was changed here at the same time' : undefined
 }
 
+/** Tells of the users that the changes make. */
+const tellAdded = ({ added }: Pick<ApplyInput, 'added'>, changes: readonly PlannedUser[]): void => {
+  for (const { op, subject, after } of changes) if (op === 'add' && after) added(subject, after.id)
+}
+
+/** As if all had been written, for a dry run. */
+export const pretendToApply = (
+  input: Pick<ApplyInput, 'added'>,
+  changes: readonly PlannedUser[],
+): Applied => {
+  tellAdded(input, changes)
+  return { counts: countsOf(changes), failed: [] }
+}
+
+/** Takes the changes out of the list: what is written needs no memory while the rest is. */
 export const applyUsers = async (
   parts: ApplyParts,
   input: ApplyInput,
-  changes: readonly PlannedUser[],
+  changes: PlannedUser[],
 ): Promise<Applied> => {
   const { storage, recorder, users, links } = parts
   const { directory, now } = input
-  const done: PlannedUser[] = []
+  let counts = noUsers
+  let done = 0
   const failed: NotApplied[] = []
 
   const statementsOf = (part: readonly PlannedUser[]): Statement[] => {
@@ -109,7 +128,7 @@ export const applyUsers = async (
       before && absence !== undefined ? [before.id] : [],
     )
     return [
-      ...deleteUsers(storage, removed),
+      ...deleteUsers(storage, removed, now),
       ...users.saveStatements(saved),
       ...assignDefaultRole(
         storage,
@@ -139,8 +158,10 @@ export const applyUsers = async (
       [input.hold(), ...statements],
       part.map((change) => eventOf(input, change)),
     )
-    done.push(...part)
-    input.progress(done.length + failed.length)
+    tellAdded(input, part)
+    counts = sumOf(counts, countsOf(part))
+    done += part.length
+    input.progress(done + failed.length)
   }
 
   const attempt = async (part: readonly PlannedUser[]): Promise<void> => {
@@ -159,7 +180,6 @@ export const applyUsers = async (
     }
   }
 
-  for (let from = 0; from < changes.length; from += partSize)
-    await attempt(changes.slice(from, from + partSize))
-  return { done, failed }
+  while (changes.length > 0) await attempt(changes.splice(0, partSize))
+  return { counts, failed }
 }

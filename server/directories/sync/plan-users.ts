@@ -22,7 +22,7 @@ export interface PlannedUser extends UserChange {
 }
 
 export interface UserPlan {
-  readonly changes: readonly PlannedUser[]
+  readonly changes: PlannedUser[]
   readonly failures: readonly SyncFailure[]
   /** Subjects of entries that could not become, or stay equal to, a user. */
   readonly failed: ReadonlySet<string>

@@ -3,16 +3,14 @@
  * of Active Directory, which lists no members (MS-ADTS §3.1.1.4.5).
  */
 
-import { PresenceFilter } from 'ldapts'
 import type { SyncFailure } from '#schemas/wire/directory-sync.ts'
 import { createPace } from '#server/platform/pace.ts'
 import type { Connection } from '../connection/connection.ts'
-import { DirectoryAway, DirectoryRefused, resultCodes } from '../connection/errors.ts'
 import type { Directory, GroupSearch } from '../directory.ts'
 import { comparableDn, isBelow } from '../entries/dn.ts'
-import { type Entry, entryOf, stableIdOf } from '../entries/entry.ts'
 import { parseFilter } from '../entries/filter.ts'
 import { SyncRefused } from './errors.ts'
+import { type GroupEntry, readDomain, readGroupEntries, readInnerGroups } from './group-entries.ts'
 import type { ReadUsers } from './read-users.ts'
 
 export interface ReadGroup {
@@ -27,110 +25,69 @@ export interface ReadGroups {
   readonly failures: readonly SyncFailure[]
 }
 
-interface RawGroup {
-  readonly subject: string
-  readonly name: string
-  readonly dn: string
-  readonly rid: string | undefined
-  readonly values: readonly string[]
-}
+type Found = Pick<ReadUsers, 'byDn' | 'byUsername' | 'primaryGroups'>
 
-const nameAttribute = 'cn'
-const sidAttribute = 'objectSid'
-const everything = new PresenceFilter({ attribute: 'objectClass' })
-/** More parts of one list of members than that do not come. */
-const mostRanges = 10_000
+/** RFC 2307 names members by uid, everything else by DN. */
+const dnIn = (member: string): string | undefined =>
+  member.includes('=') ? comparableDn(member) : undefined
 
-/** The last number of a SID (MS-DTYP §2.4.2.2), by which users name their primary group. */
-const ridOf = (sid: Buffer | undefined): string | undefined =>
-  sid && sid.length >= 12 ? String(sid.readUInt32LE(sid.length - 4)) : undefined
-
-/** `member;range=0-1499`: a part of the values (MS-ADTS §3.1.1.3.1.3.3); `*` at the end marks the last. */
-const rangeIn = ({ names }: Entry, attribute: string) => {
-  for (const name of names) {
-    const [, own, , end] = /^(.+);range=(\d+)-(\d+|\*)$/.exec(name) ?? []
-    if (own === attribute.toLowerCase() && end !== undefined) return { name, end }
-  }
-  return undefined
-}
-
-const membersOf = async (
-  connection: Connection,
-  entry: Entry,
-  { membership }: GroupSearch,
-): Promise<string[]> => {
-  const values = [...entry.values(membership)]
-  let range = rangeIn(entry, membership)
-  if (range) values.push(...entry.values(range.name))
-  for (let count = 0; range && range.end !== '*'; count += 1) {
-    if (count >= mostRanges) throw new DirectoryAway('the members of a group do not end')
-    const next: number = Number(range.end) + 1
-    const { code, entries } = await connection.search({
-      base: entry.dn,
-      scope: 'base',
-      filter: everything,
-      attributes: [`${membership};range=${next}-*`],
-    })
-    if (code !== resultCodes.success) throw new DirectoryRefused('members of a group', code)
-    const [found] = entries.map(entryOf)
-    const following = found && rangeIn(found, membership)
-    if (!found || !following)
-      throw new DirectoryAway('the directory gives only a part of the members of a group')
-    values.push(...found.values(following.name))
-    range = following
-  }
-  return values
-}
-
-const rawGroups = async (
+/**
+ * The groups of Active Directory inside these that `groupFilter` leaves out: their members are members all the same. Only a group
+ * with a member that is neither a known user nor a known group can have one.
+ */
+const groupsBetween = async (
   connection: Connection,
   directory: Directory,
   search: GroupSearch,
-): Promise<{ raw: RawGroup[]; failures: SyncFailure[] }> => {
-  const { attributes, pageSize } = directory
-  const raw: RawGroup[] = []
-  const failures: SyncFailure[] = []
-  const wanted = [attributes.uuid, nameAttribute, search.membership, sidAttribute]
-  const asked = { base: search.base, filter: parseFilter(search.filter), attributes: wanted }
-  const entries: Entry[] = []
-  for await (const page of connection.pages(asked, pageSize, entryOf)) entries.push(...page)
-  for (const entry of entries) {
-    if (!isBelow(entry.dn, search.base))
-      throw new SyncRefused(
-        'directory',
-        `the directory answers with an entry that is not below "${search.base}"`,
-      )
-    const subject = stableIdOf(entry, attributes.uuid)
-    const name = entry.first(nameAttribute)?.trim()
-    if (subject === undefined || name === undefined || name === '') {
-      failures.push({ name: entry.dn, problem: `it has no ${nameAttribute} or ${attributes.uuid}` })
-      continue
-    }
-    const values = await membersOf(connection, entry, search)
-    raw.push({ subject, name, dn: entry.dn, rid: ridOf(entry.bytes(sidAttribute)), values })
+  groups: ReadonlyMap<string, GroupEntry>,
+  { byDn }: Found,
+): Promise<ReadonlyMap<string, GroupEntry>> => {
+  const between = new Map<string, GroupEntry>()
+  if (directory.protocol !== 'ad' || search.membership.toLowerCase() !== 'member') return between
+  const isStrange = (member: string): boolean => {
+    const dn = dnIn(member)
+    return dn !== undefined && !byDn.has(dn) && !groups.has(dn)
   }
-  return { raw, failures }
+  const outer = [...groups.values()].filter(({ members }) => members.some(isStrange))
+  const base = outer.length > 0 ? await readDomain(connection) : undefined
+  if (base === undefined) return between
+  for (const { dn: outerDn } of outer)
+    for (const inner of await readInnerGroups(connection, directory, search, {
+      base,
+      dn: outerDn,
+    })) {
+      const dn = comparableDn(inner.dn)
+      if (!groups.has(dn)) between.set(dn, inner)
+    }
+  return between
 }
 
 export const readGroups = async (
   connection: Connection,
   directory: Directory,
   search: GroupSearch,
-  users: Pick<ReadUsers, 'byDn' | 'byUsername' | 'primaryGroups'>,
+  users: Found,
 ): Promise<ReadGroups> => {
-  const { raw, failures } = await rawGroups(connection, directory, search)
+  const asked = { base: search.base, filter: parseFilter(search.filter) }
+  const entries = await readGroupEntries(connection, directory, search, asked)
+  if (entries.some(({ dn }) => !isBelow(dn, search.base)))
+    throw new SyncRefused(
+      'directory',
+      `the directory answers with an entry that is not below "${search.base}"`,
+    )
   const pace = createPace()
-  const byDn = new Map(raw.map((group) => [comparableDn(group.dn), group]))
+  const listed = new Map(entries.map((group) => [comparableDn(group.dn), group]))
+  const between = await groupsBetween(connection, directory, search, listed, users)
+  const byDn = new Map([...listed, ...between])
   const byRid = Map.groupBy(users.primaryGroups, ([, rid]) => rid)
-  const direct = new Map<RawGroup, { users: Set<string>; groups: RawGroup[] }>()
-  for (const group of raw) {
-    const own = { users: new Set<string>(), groups: [] as RawGroup[] }
-    for (const value of group.values) {
-      // RFC 2307 names members by uid, everything else by DN.
-      const key = value.includes('=') ? comparableDn(value) : undefined
+  const direct = new Map<GroupEntry, { users: Set<string>; groups: GroupEntry[] }>()
+  for (const group of byDn.values()) {
+    const own = { users: new Set<string>(), groups: [] as GroupEntry[] }
+    for (const member of group.members) {
+      const dn = dnIn(member)
       const user =
-        key === undefined ? users.byUsername.get(value.toLowerCase()) : users.byDn.get(key)
-      const nested = key === undefined ? undefined : byDn.get(key)
+        dn === undefined ? users.byUsername.get(member.toLowerCase()) : users.byDn.get(dn)
+      const nested = dn === undefined ? undefined : byDn.get(dn)
       if (user !== undefined) own.users.add(user)
       if (nested) own.groups.push(nested)
       if (pace.over()) await pace.rest()
@@ -140,7 +97,7 @@ export const readGroups = async (
   }
 
   /** Each group once, so that groups which contain each other end. */
-  const within = (group: RawGroup): Set<string> => {
+  const within = (group: GroupEntry): Set<string> => {
     const members = new Set<string>()
     const seen = new Set([group])
     const waiting = [group]
@@ -157,8 +114,12 @@ export const readGroups = async (
   }
 
   const groups: ReadGroup[] = []
-  for (const group of raw) {
-    groups.push({ subject: group.subject, name: group.name, members: within(group) })
+  const failures: SyncFailure[] = []
+  for (const group of listed.values()) {
+    const { subject, name, dn } = group
+    if (subject === undefined || !name)
+      failures.push({ name: dn, problem: `it has no cn or ${directory.attributes.uuid}` })
+    else groups.push({ subject, name, members: within(group) })
     if (pace.over()) await pace.rest()
   }
   return { groups, failures }

@@ -10,7 +10,17 @@ export const mostListed = 1000
 const isRemoval = ({ op }: UserChange): boolean => op === 'disable' || op === 'delete'
 
 /** Counts of users by what was done to them. */
-export const countsOf = (changes: readonly UserChange[]) => ({
+export type UserCounts = Pick<SyncReport, 'added' | 'updated' | 'removed'>
+
+export const noUsers: UserCounts = { added: 0, updated: 0, removed: 0 }
+
+export const sumOf = (a: UserCounts, b: UserCounts): UserCounts => ({
+  added: a.added + b.added,
+  updated: a.updated + b.updated,
+  removed: a.removed + b.removed,
+})
+
+export const countsOf = (changes: readonly UserChange[]): UserCounts => ({
   added: changes.filter(({ op }) => op === 'add').length,
   updated: changes.filter(({ op }) => op === 'update' || op === 'enable').length,
   removed: changes.filter(isRemoval).length,

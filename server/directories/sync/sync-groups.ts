@@ -143,7 +143,7 @@ export const syncGroups = async (
   },
 ): Promise<GroupOutcome> => {
   const { storage, recorder, documents } = parts
-  const { directory, by, hold } = input
+  const { directory, by, hold, now } = input
   const planned = await planGroups(parts, directory, read)
   const ids = new Map(planned.kept)
   // Of a dry run: the groups that would be made have no members yet.
@@ -176,9 +176,9 @@ export const syncGroups = async (
   const { joins, leaves } = await planMembers(parts, groups, planned.forgotten, options.users)
   if (!options.dryRun) {
     for (const part of inSlices(joins, partSize))
-      await recorder.commit([hold(), ...insertUserGroups(storage, part)], [])
+      await recorder.commit([hold(), ...insertUserGroups(storage, part, now)], [])
     for (const part of inSlices(leaves, partSize))
-      await recorder.commit([hold(), ...leaveGroups(storage, part)], [])
+      await recorder.commit([hold(), ...leaveGroups(storage, part, now)], [])
     const moved = joins.length + leaves.length
     if (moved > 0)
       await recorder.append(

@@ -22,13 +22,13 @@ import type { Connections } from '../connections.ts'
 import type { Directory } from '../directory.ts'
 import type { Person } from '../entries/person.ts'
 import { linkIssuer } from '../linked-user.ts'
-import { type ApplyInput, applyUsers } from './apply-users.ts'
+import { type ApplyInput, applyUsers, pretendToApply } from './apply-users.ts'
 import type { GroupDocuments } from './group-documents.ts'
 import { guardRemovals } from './guard.ts'
 import { type Around, createUserPlan, type UserPlan } from './plan-users.ts'
 import { createProgress, type SyncResult } from './progress.ts'
 import type { ReadUsers } from './read-users.ts'
-import { countsOf, mostListed, noGroups, statusOf } from './report.ts'
+import { mostListed, noGroups, statusOf } from './report.ts'
 import { type GroupOutcome, syncGroups } from './sync-groups.ts'
 import { absencesOf, createSyncState, type Lease, leaseMs, takeOverState } from './sync-state.ts'
 
@@ -199,6 +199,8 @@ export const createSync = (parts: SyncParts): Synchronize => {
       tell({ phase: 'read', done, total: null })
     })
     guardRemovals(directory, plan.changes, linked.users.size, request.allowRemovals)
+    const total = plan.changes.length
+    const listed = dryRun ? plan.changes.slice(0, mostListed) : []
     const input: ApplyInput = {
       directory,
       defaultRole: contentOf<SettingsDoc>(settings).defaultRole,
@@ -210,13 +212,14 @@ export const createSync = (parts: SyncParts): Synchronize => {
       },
       progress: (done) => {
         signal?.throwIfAborted()
-        tell({ phase: 'write', done, total: plan.changes.length })
+        tell({ phase: 'write', done, total })
       },
+      added: (subject, userId) => linked.users.set(subject, userId),
     }
     if (!dryRun) await takeOver(input, linked)
     const groupsRead = directory.groups && (await groupsOf(connection, directory, read))
     const applied = dryRun
-      ? { done: plan.changes, failed: [] }
+      ? pretendToApply(input, plan.changes)
       : await applyUsers(
           {
             storage,
@@ -228,8 +231,6 @@ export const createSync = (parts: SyncParts): Synchronize => {
           input,
           plan.changes,
         )
-    for (const { op, subject, after } of applied.done)
-      if (op === 'add' && after) linked.users.set(subject, after.id)
     const groups: GroupOutcome = groupsRead
       ? await syncGroups({ storage, recorder, documents: parts.groups }, input, groupsRead, {
           users: linked.users,
@@ -242,7 +243,7 @@ export const createSync = (parts: SyncParts): Synchronize => {
       ...applied.failed.map(({ change, problem }) => ({ name: change.username, problem })),
       ...groups.failures,
     ]
-    const counts = { ...countsOf(applied.done), failed: failures.length }
+    const counts = { ...applied.counts, failed: failures.length }
     const report: SyncReport = {
       ignored: false,
       ...counts,
@@ -252,11 +253,7 @@ export const createSync = (parts: SyncParts): Synchronize => {
       mode: read.mode,
       groups: groups.counts,
       failures: failures.slice(0, mostListed),
-      changes: dryRun
-        ? plan.changes
-            .slice(0, mostListed)
-            .map(({ op, username, fields }) => ({ op, username, fields }))
-        : [],
+      changes: listed.map(({ op, username, fields }) => ({ op, username, fields })),
     }
     const notApplied = new Set(applied.failed.map(({ change }) => change.subject))
     if (lease)

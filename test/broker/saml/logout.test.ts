@@ -308,6 +308,11 @@ describe('the logout of a provider', () => {
       /unexpected-root/,
     ],
     ['a response', redirected(request(), 'SAMLResponse'), /no SAMLRequest/],
+    [
+      'a form without one',
+      arrivalOf({ method: 'POST', rawQuery: '', rawBody: 'RelayState=r' }),
+      /the form has no SAMLRequest/,
+    ],
   ])('with %s is refused', async (_what, arrival, reason) => {
     expect(await refused(endSession?.(provider(), arrival, logoutUrl))).toMatch(reason)
   })

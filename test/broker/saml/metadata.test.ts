@@ -5,7 +5,7 @@ import { backends } from '../../support/backends.ts'
 import { receiver, sender, stranger } from '../../xml/keys.ts'
 import { signed } from '../../xml/messages.ts'
 import { at, idp, now, sp } from './answers.ts'
-import { answering, openSamlSite, posted, refused, type SamlSite } from './fixture.ts'
+import { answering, artifactOf, openSamlSite, posted, refused, type SamlSite } from './fixture.ts'
 
 const pem = (party: typeof sender): string => party.x509.toString()
 
@@ -159,6 +159,17 @@ describe.each(backends)('metadata of a SAML provider on $name', (backend) => {
     expect(await refused(saml.begin((await saml.provider(config)).alias))).toMatch(/signature/)
     publish(signed(xml, '_m', { location, key: stranger.privateKey }))
     expect(await refused(saml.begin((await saml.provider(config)).alias))).toBe(undefined)
+  })
+
+  it('names the service that an artifact is resolved at; one that it does not name is not asked', async () => {
+    const metadataXml = idpMetadata(sender.certificate)
+    const config = { spEntityId: sp, metadataXml, responseBinding: 'HTTP-Artifact' }
+    const { alias } = await saml.provider(config)
+    const asked = await saml.begin(alias)
+    const form = { SAMLart: artifactOf(idp, 3), RelayState: asked.relayState }
+    expect(await refused(saml.finish(alias, form))).toMatch(
+      /^not-allowed: the provider has no artifact resolution service 3/,
+    )
   })
 
   it('may stand in the document', async () => {

@@ -94,6 +94,15 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
       ])
       expect(childOf(request, 'samlp:NameIDPolicy')?.attributes['Format']).toBe(undefined)
     })
+
+    it('not at all with a key of its document that is not the key of the certificate', async () => {
+      const { alias } = await saml.provider({
+        ...explicit,
+        spSigningPrivateKey: keyPem(stranger),
+        spSigningCertificate: pem(sender),
+      })
+      expect(await refused(saml.begin(alias))).toMatch(/^not-allowed: spSigningCertificate/)
+    })
   })
 
   describe('answers', () => {
@@ -198,6 +207,21 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
       const [one, two] = [await saml.begin(alias), await saml.begin(alias)]
       const swapped = saml.finish(alias, posted(answering(one).answer(), two))
       expect(await refused(swapped)).toMatch(/to another request/)
+    })
+
+    it('as a form with a SAMLResponse alone', async () => {
+      const { alias } = await saml.provider(explicit)
+      const asked = await saml.begin(alias)
+      const { SAMLResponse, ...form } = posted(answering(asked).answer(), asked)
+      expect(await refused(saml.finish(alias, form))).toMatch(/must be a form with SAMLResponse/)
+      const again = await saml.begin(alias)
+      const rawQuery = new URLSearchParams({
+        SAMLResponse,
+        RelayState: again.relayState,
+      }).toString()
+      const byGet = { method: 'GET', rawQuery, rawBody: '' } as const
+      const finished = saml.broker.finish(await saml.issuer(), alias, byGet, 'browser')
+      expect(await refused(finished)).toMatch(/must be a form with SAMLResponse/)
     })
 
     it('encrypted to the key of the document', async () => {

@@ -301,6 +301,19 @@ describe.each(anyBackend)('attacks on sign-ins through identity providers on $na
     expect(await world.must('GET', '/users')).toEqual(before)
   })
 
+  it.each(['a\0b', '\ud800'])(
+    'is a person, not a failure, with %j among the claims',
+    async (odd) => {
+      const told = { email: `odd-${odd.length}@corp.example`, email_verified: true }
+      const refused = await world.through(world.browser(), { ...told, sub: odd })
+      expect([refused.status, heading(refused)]).toEqual([400, 'The answer could not be accepted'])
+      const names = { preferred_username: odd, given_name: odd, family_name: odd, sid: odd }
+      const browser = world.browser()
+      const page = await world.through(browser, { ...told, ...names, sub: `odd-${odd.length}` })
+      expect(page.status).toBe(200)
+    },
+  )
+
   it('leads nowhere but to pages of the realm (open redirect)', async () => {
     for (const query of [
       '?authorization=https://evil.example',

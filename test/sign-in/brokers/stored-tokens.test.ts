@@ -144,6 +144,23 @@ describe.each(backends)('tokens of an identity provider on $name', (backend) => 
     expect((await read(await ownToken(again))).status).toBe(200)
   })
 
+  it('leave a trail of each client that read them or tried to, without the token', async () => {
+    const { browser } = await signedIn()
+    const { body } = await read(await ownToken(browser))
+    world.clock.advance(61_000)
+    world.upstream.tokens.refreshes = false
+    world.upstream.down.add('/token')
+    expect((await read(await ownToken(browser))).status).toBe(503)
+    const { items } = await world.must('GET', '/events?type=IDENTITY_PROVIDER_RETRIEVE_TOKEN')
+    const userId = await world.userIdOf(browser)
+    const own = items.filter(({ actor }: { actor: string }) => actor === userId)
+    expect(own).toMatchObject([
+      { outcome: 'FAILURE', resourceId: 'corp', detail: 'client app' },
+      { outcome: 'SUCCESS', resourceId: 'corp', detail: 'client app' },
+    ])
+    expect(JSON.stringify(items)).not.toContain(body['access_token'])
+  })
+
   it('are for tokens of the user with the scope alone', async () => {
     const { browser } = await signedIn()
     const narrow = await read(await ownToken(browser, 'openid'))

@@ -1,9 +1,11 @@
 /** Claims of a provider: as the fields of a person (OIDC Core §5.1), and flat, as mappers name them. */
 
+import { unstorable } from '#schemas/text/storable-text.ts'
 import type { Claims, Person } from './vendor.ts'
 
+/** Text that cannot be stored is none: a person may have chosen it there, and it must not fail the sign-in. */
 export const textOf = (value: unknown): string | undefined =>
-  typeof value === 'string' && value !== '' ? value : undefined
+  typeof value === 'string' && value !== '' && unstorable(value) === undefined ? value : undefined
 
 /** The standard claims. `email_verified` counts as a boolean alone (OIDC Core §5.1). */
 export const standardPerson = (claims: Claims): Person => ({

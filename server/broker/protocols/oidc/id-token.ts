@@ -109,12 +109,12 @@ export const createSignedClaims = ({
     upstream: Upstream,
     token: string,
     required: readonly string[],
+    audience = provider.config.clientId ?? '',
   ): Promise<{ readonly claims: JWTPayload; readonly alg: string; readonly typ: unknown }> => {
-    const { clientId = '' } = provider.config
     try {
       const checks = {
         issuer: expectedIssuer(upstream, vendor, decodeJwt(token)),
-        audience: clientId,
+        audience,
         clockTolerance: tolerance,
         currentDate: new Date(clock.now()),
         requiredClaims: [...required],
@@ -179,6 +179,20 @@ export const createSignedClaims = ({
     ): Promise<JWTPayload> =>
       (await verify(provider, vendor, upstream, token, ['iss', 'aud'])).claims,
 
+    /** An ID-JAG by its type, which no other JWT of the provider has (RFC 8725 §3.11). */
+    idJag: async (
+      provider: Provider,
+      vendor: Vendor,
+      upstream: Upstream,
+      token: string,
+      audience: string,
+    ): Promise<JWTPayload> => {
+      const required = ['sub', 'aud', 'exp', 'iat', 'jti', 'client_id']
+      const { claims, typ } = await verify(provider, vendor, upstream, token, required, audience)
+      if (typ !== 'oauth-id-jag+jwt') throw wrong('the JWT is no ID-JAG')
+      return claims
+    },
+
     /** OpenID Connect Back-Channel Logout §2.6. */
     logoutToken: async (
       provider: Provider,
@@ -201,6 +215,7 @@ export const createSignedClaims = ({
         throw wrong('the token is no logout token')
       // An ID token of the same provider must not pass for a logout token.
       if ('nonce' in claims) throw wrong('a logout token has no nonce')
+      if (textOf(claims.jti) === undefined) throw wrong('the jti of the logout token is no text')
       if (textOf(claims['sid']) === undefined && textOf(claims.sub) === undefined)
         throw wrong('the logout token names no session')
       const age = clock.now() / 1000 - Number(claims.iat)

@@ -208,6 +208,12 @@ export const createOidc = ({
       )
     },
 
+    idJag: async (provider, token, audience) => {
+      const vendor = vendorOf(provider)
+      const upstream = await upstreams.of(provider, vendor)
+      return signedClaims.idJag(provider, vendor, upstream, token, audience)
+    },
+
     refresh: async (provider, refreshToken) => {
       const vendor = vendorOf(provider)
       const upstream = await upstreams.of(provider, vendor)
