@@ -19,6 +19,9 @@ export type LoginOutcome = 'success' | 'failure'
 /** Failure: the request was trusted and could not be met, such as for a session that is not there. */
 export type LogoutOutcome = 'success' | 'failure'
 export type WorkloadOutcome = 'success' | 'refused'
+/** The realm issues an ID-JAG, or a client presents one to it. */
+export type IdJagRole = 'issue' | 'accept'
+export type IdJagOutcome = 'success' | 'refused'
 export type WriteOutcome = 'success' | 'denied'
 
 /** The figures of one process, in a form that travels between processes. */
@@ -31,6 +34,8 @@ export interface Metrics {
   tokenIssued(realm: string): void
   /** An exchange of the JWT of a workload, by a realm, which therefore exists. */
   workloadToken(realm: string, outcome: WorkloadOutcome): void
+  /** An ID-JAG that the realm was asked for, or that was presented to it, by a realm, which therefore exists. */
+  idJag(realm: string, role: IdJagRole, outcome: IdJagOutcome): void
   mfaChallenge(realm: string): Promise<void>
   /** A logout that a service provider asked for, by a realm, which therefore exists. */
   samlLogout(realm: string, outcome: LogoutOutcome): void
@@ -59,6 +64,7 @@ const names = {
   logins: 'svc_login_total',
   tokens: 'svc_tokens_issued_total',
   workloads: 'svc_workload_tokens_total',
+  idJags: 'svc_id_jags_total',
   challenges: 'svc_mfa_challenge_total',
   writes: 'svc_admin_write_total',
   samlLogouts: 'svc_saml_logout_total',
@@ -84,6 +90,11 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
   const tokens = counter(names.tokens, 'Issued tokens.', ['realm'])
   const workloads = counter(names.workloads, 'Exchanges of JWTs of workloads.', [
     'realm',
+    'outcome',
+  ])
+  const idJags = counter(names.idJags, 'ID-JAGs that were asked for or presented.', [
+    'realm',
+    'role',
     'outcome',
   ])
   const challenges = counter(names.challenges, 'Second factors asked for.', ['realm'])
@@ -128,6 +139,7 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
     login: async (realm, outcome) => logins.inc({ realm: await labelOf(realm), outcome }),
     tokenIssued: (realm) => tokens.inc({ realm }),
     workloadToken: (realm, outcome) => workloads.inc({ realm, outcome }),
+    idJag: (realm, role, outcome) => idJags.inc({ realm, role, outcome }),
     mfaChallenge: async (realm) => challenges.inc({ realm: await labelOf(realm) }),
     adminWrite: async (realm, method, outcome) =>
       writes.inc({ realm: await labelOf(realm), method, outcome }),

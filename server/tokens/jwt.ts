@@ -9,8 +9,11 @@ import type { RealmKey, RealmKeySet } from '#server/keys/realm-keys.ts'
 import { isCompactJws } from '#server/platform/base64url.ts'
 import type { Claims } from './claims/mapper.ts'
 
-/** RFC 9068 §2.1 for access tokens; `logout+jwt` of Back-Channel Logout §2.4; security event tokens of RFC 8417 §2.3. */
-export type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt' | 'secevent+jwt'
+/**
+ * RFC 9068 §2.1 for access tokens; `logout+jwt` of Back-Channel Logout §2.4; security event tokens of RFC 8417 §2.3; ID-JAGs
+ * of draft-ietf-oauth-identity-assertion-authz-grant §3.
+ */
+export type TokenType = 'at+jwt' | 'JWT' | 'logout+jwt' | 'secevent+jwt' | 'oauth-id-jag+jwt'
 
 const encode = (json: string): string => Buffer.from(json).toString('base64url')
 

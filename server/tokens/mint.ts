@@ -32,6 +32,7 @@ import { userinfoScopes } from './claims/standard.ts'
 import { rememberPerClient, type TokenClient } from './client.ts'
 import type { Issuer } from './issuers.ts'
 import { signJwt } from './jwt.ts'
+import { keycloakClaims, serviceAccountName } from './keycloak/claims.ts'
 import { lifetimesOf } from './lifetimes.ts'
 import { type Subjects, subjectOfClient } from './subject.ts'
 import { tokenId } from './token-ids.ts'
@@ -218,7 +219,9 @@ export const createMint = ({ storage, clock, keys, subjects, agents }: MintParts
     const mappers = await mappersFor(issuer.view, client, scope)
     const input = await inputOf(issuer, client, user, account)
     const { may_act, ...mapped } = collectClaims(mappers, 'access', input, roleClaims(input.roles))
+    const username = user?.username ?? serviceAccountName(account)
     return {
+      ...keycloakClaims(issuer, 'access', { client, username }),
       ...mapped,
       // `may_act` of the exchanged token is copied to the new one (RFC 8693 §4.4).
       ...(may_act === undefined || request.claims?.['may_act'] !== undefined ? {} : { may_act }),
@@ -295,6 +298,7 @@ export const createMint = ({ storage, clock, keys, subjects, agents }: MintParts
       const { issuer, client, user, scope, authentication, nonce, accessToken, code } = request
       const iat = Math.floor(clock.now() / 1000)
       return sign(issuer, client, 'JWT', {
+        ...keycloakClaims(issuer, 'id', { client, username: user.username }),
         ...(await mapped('id', request)),
         ...(await organizationClaim(issuer, user, scope, authentication)),
         ...request.claims,

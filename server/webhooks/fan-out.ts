@@ -4,6 +4,7 @@
  */
 
 import { Webhook, type WebhookDoc } from '#schemas/kinds/notifications/webhook.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import { type Follower, startFollower } from '#server/audit/follower.ts'
 import type { Outbox, OutboxEvent } from '#server/audit/outbox.ts'
 import type { NewJob } from '#server/jobs/job.ts'
@@ -69,7 +70,8 @@ export const startFanOut = ({ storage, copy, outbox, jobs, logger }: FanOutParts
     storage,
     logger,
     wanted: () => isAnyOfKind(storage.db, Webhook.kind),
-    changesWanted: ({ category }) => category === 'ADMIN',
+    changesWanted: ({ category, resourceType }) =>
+      category === 'ADMIN' && resourceType !== User.resourceType,
     make,
     made: () => jobs.wake(webhookQueue),
   })

@@ -27,6 +27,7 @@ import { measureScimOut } from './measurements/protocols/scim-out.ts'
 import { measureSignIns } from './measurements/protocols/sign-ins.ts'
 import { measureWebhooks } from './measurements/protocols/webhooks.ts'
 import { measureWorkload } from './measurements/protocols/workload.ts'
+import { measureWorkloadRefusals } from './measurements/protocols/workload-refusals.ts'
 import { measureDirectory } from './measurements/server/directory.ts'
 import { measureGroupCommit } from './measurements/server/group-commit.ts'
 import { measureMemory } from './measurements/server/memory.ts'
@@ -62,6 +63,7 @@ const measurements: Readonly<Record<string, Measurement>> = {
   scim: measureScimIn,
   'scim-out': measureScimOut,
   workload: measureWorkload,
+  'workload-refusals': measureWorkloadRefusals,
   directory: measureDirectory,
   memory: measureMemory,
   tuning: measureTuning,

@@ -155,7 +155,7 @@ describe.each(backends)('sessions on $name', (backend) => {
 
   it('goes with its user', async () => {
     const { cookieValue } = await signIn()
-    await open.storage.commit(accounts.users.deleteStatements(anna.id))
+    await open.storage.commit(accounts.users.deleteStatements(anna.id, 1))
     expect(await alive(cookieValue)).toBe(false)
   })
 

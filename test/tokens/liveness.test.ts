@@ -54,6 +54,16 @@ describe.each(backends)('liveness on $name', (backend) => {
     expect(await ask(second)).toEqual({ revoked: true, asks: 1 })
   })
 
+  it('gives the same view until the next commit, so that what was found out is kept by it', async () => {
+    await copy.freshMarked('acme')
+    const first = await copy.freshMarked('acme')
+    expect(await copy.freshMarked('acme')).toBe(first)
+    const { db } = server.areas.storage
+    const row = { jti: 'another-token', realm: 'acme', expires_at: Date.now() + 60_000 }
+    await server.areas.storage.append([statement(db.insertInto('revoked_tokens').values(row))])
+    expect(await copy.freshMarked('acme')).not.toBe(first)
+  })
+
   it('asks the database where no mark is known', async () => {
     expect(await ask(undefined)).toEqual({ revoked: true, asks: 1 })
     expect(await ask(undefined)).toEqual({ revoked: true, asks: 1 })

@@ -25,7 +25,10 @@ const comparable = (resource: string): string | undefined => {
 }
 
 /** The form in which the client is configured for the resource; nothing where it is not. */
-const registeredForm = (registered: readonly string[], resource: string): string | undefined => {
+export const registeredForm = (
+  { doc: { allowedResources: registered } }: TokenClient,
+  resource: string,
+): string | undefined => {
   if (registered.includes(resource)) return resource
   const wanted = comparable(resource)
   return wanted === undefined ? undefined : registered.find((one) => comparable(one) === wanted)
@@ -36,11 +39,11 @@ const registeredForm = (registered: readonly string[], resource: string): string
  * token names, however it was asked for. RFC 8707 §2 wants absolute URIs without a fragment.
  */
 export const allowedResources = (
-  { doc }: TokenClient,
+  client: TokenClient,
   requested: readonly string[],
 ): readonly string[] => {
   const found = requested.map((resource) => {
-    const registered = registeredForm(doc.allowedResources, resource)
+    const registered = registeredForm(client, resource)
     if (registered === undefined) throw new TargetError('the client may not ask for this resource')
     return registered
   })

@@ -15,6 +15,7 @@ import type {
   RefreshTokenRow,
   TokenGrantRow,
 } from '#server/storage/tables/token-tables.ts'
+import { bareRefreshToken, type IssuedRefreshToken } from '../keycloak/refresh-token.ts'
 import { createHandles, type HandlePurpose } from './handles.ts'
 
 /** What is remembered of a grant beside its columns, for the tokens that it gives. */
@@ -94,7 +95,7 @@ export interface GrantsStore {
   createRefreshToken(
     grantId: string,
     lifetimeSeconds: number,
-  ): { refreshToken: string; statements: Statement[] }
+  ): IssuedRefreshToken & { statements: Statement[] }
   /** Also one that was used or has expired, until it is forgotten. */
   findRefreshToken(
     realm: string,
@@ -326,17 +327,21 @@ export const createGrantsStore = ({
         used_at: null,
         uses: 0,
       }
-      return { refreshToken, statements: insertRows(db, 'refresh_tokens', [row]) }
+      return {
+        refreshToken,
+        expiresAt: row.expires_at,
+        statements: insertRows(db, 'refresh_tokens', [row]),
+      }
     },
 
     async findRefreshToken(realm, token) {
-      const [row] = await findRefreshToken(db, { id: sha256(token) })
+      const [row] = await findRefreshToken(db, { id: sha256(bareRefreshToken(token)) })
       const [grant] = row ? await findGrant(db, { id: row.grant_id }) : []
       return row && grant?.realm === realm ? { token: row, grant } : undefined
     },
 
     async familyOfForgotten(realm, token) {
-      const grant = await grantOf(realm, 'refresh-token', token)
+      const grant = await grantOf(realm, 'refresh-token', bareRefreshToken(token))
       const alive = grant && (await findSuccessor(db, { grantId: grant.id, now: clock.now() }))
       return alive?.length ? grant : undefined
     },

@@ -7,7 +7,8 @@ const memory = fileURLToPath(new URL('../../../server/platform/tuning/memory.ts'
 // In a process of its own, because the flags are of the process.
 it('sets no flag that V8 does not know', () => {
   const script = `
-    const { boundNewObjects } = await import(${JSON.stringify(memory)})
+    const { boundGarbage, boundNewObjects } = await import(${JSON.stringify(memory)})
+    boundGarbage()
     boundNewObjects()()
     console.log('done')`
   const { stdout, stderr } = spawnSync(
