@@ -20,7 +20,8 @@ const rowOf = ({ realm, purpose, id, expiresAt }: Presented): ReplayGuardRow => 
   realm,
   purpose,
   id: sha256(id),
-  expires_at: expiresAt,
+  // The NumericDate of a JWT may have fractions (RFC 7519 §2).
+  expires_at: Math.ceil(expiresAt),
 })
 
 /** Refused by the database (a unique ConstraintError of replay_guards) when it was presented before. */

@@ -13,6 +13,12 @@ export const errorSchema: JsonSchema = {
     error_description: { type: 'string' },
     ticket: { type: 'string', description: 'To ask again with (UMA 2.0 Grant §3.3.6).' },
     interval: { type: 'integer', description: 'Seconds to wait before that.' },
+    verification_uri: {
+      type: 'string',
+      format: 'uri',
+      description: 'Where the user confirms a high-risk scope.',
+    },
+    expires_in: { type: 'integer', description: 'Seconds until that address is gone.' },
     required_claims: {
       type: 'array',
       description: 'Claims to bring along then.',

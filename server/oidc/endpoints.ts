@@ -38,6 +38,9 @@ import { createSignedAuthentication } from './decoupled/ciba-signed.ts'
 import type { Decisions } from './decoupled/decoupled-decisions.ts'
 import { deviceAuthorization } from './decoupled/device-authorization.ts'
 import { createDeviceRequests } from './decoupled/device-requests.ts'
+import { createConfirm } from './delegation/confirm.ts'
+import { delegationConfirm } from './delegation/confirm-page.ts'
+import { createConfirmations } from './delegation/confirmations.ts'
 import type { Delegations } from './delegation/delegations.ts'
 import { discovery } from './discovery/discovery.ts'
 import { jwks } from './discovery/jwks.ts'
@@ -58,8 +61,10 @@ import { revoke } from './token/revoke.ts'
 import { token } from './token/token.ts'
 import { userinfo } from './token/userinfo.ts'
 import { permission } from './uma/permission.ts'
+import { permissionTicket } from './uma/permission-ticket.ts'
 import { resourceSet } from './uma/resource-set.ts'
 import { umaConfiguration } from './uma/uma-configuration.ts'
+import { umaPolicy } from './uma/uma-policy.ts'
 
 export interface EndpointNeeds {
   readonly storage: Storage
@@ -71,7 +76,7 @@ export interface EndpointNeeds {
   readonly jobs: Jobs
   readonly messaging: Pick<Messaging, 'ready'>
   readonly keys: Pick<KeysArea, 'realmKeys' | 'signingKeys'>
-  readonly users: Pick<UsersArea, 'store' | 'post' | 'links'>
+  readonly users: Pick<UsersArea, 'store' | 'post' | 'links' | 'ranks'>
   readonly credentials: Pick<CredentialsArea, 'authenticator' | 'devices'>
   readonly sessions: Sessions
   readonly tokens: TokensArea
@@ -80,7 +85,10 @@ export interface EndpointNeeds {
   readonly signIn: Pick<SignInArea, 'browser' | 'directLack'>
   /** The service providers of a session, which are notified in the browser too. */
   readonly beginSamlLogout: BeginSamlLogout
-  readonly broker: Pick<BrokerArea, 'leaveUpstream' | 'tripCookie' | 'providers' | 'refresh'>
+  readonly broker: Pick<
+    BrokerArea,
+    'leaveUpstream' | 'tripCookie' | 'providers' | 'refresh' | 'idJag'
+  >
   /** Clients that are not configured, and what the metadata says of them. */
   readonly provisioning: {
     readonly metadataOf: (issuer: Issuer) => Promise<Metadata>
@@ -116,6 +124,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
   const { cibaRequests, cibaDecisions } = shared
   const codes = createCodes({ storage, clock, grantsStore })
   const deviceRequests = createDeviceRequests({ storage, clock, grantsStore })
+  const confirmations = createConfirmations({ storage, clock })
   const clientKeys = createClientKeys({ outgoing, clock })
   const responseModes = createResponseModes({ pages, mint, clock })
   const recordRefusal = createRecordRefusal({ recorder, mapError })
@@ -128,12 +137,13 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
     authenticator,
     directLack,
     codes,
-    consents,
     delegations,
+    confirm: createConfirm({ clock, confirmations }),
     deviceRequests,
     cibaRequests,
     authz,
     users: needs.users,
+    broker,
   })
   const clientAuthMethods = createClientAuthMethods({
     storage,
@@ -192,6 +202,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
     ),
     par({ issuers, recorder, recordRefusal, authenticateClient, preflights, dpop }, rules),
     token({
+      clock,
       issuers,
       mint,
       recorder,
@@ -204,6 +215,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       dpop,
     }),
     delegationToken({
+      clock,
       issuers,
       verifier,
       mint,
@@ -215,6 +227,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       authenticateClient,
       dpop,
     }),
+    delegationConfirm({ clock, recorder, pages, userPages, confirmations }),
     deviceAuthorization({
       issuers,
       clock,
@@ -248,7 +261,17 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       agents,
     }),
     userinfo({ issuers, grantsStore, mint, verifier, dpop, preflights }),
-    brokerToken({ issuers, storage, clock, broker, links, verifier, dpop, preflights }),
+    brokerToken({
+      issuers,
+      storage,
+      clock,
+      recorder,
+      broker,
+      links,
+      verifier,
+      dpop,
+      preflights,
+    }),
     logout({
       clock,
       issuers,
@@ -277,6 +300,8 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
     umaConfiguration({ issuers }, lists),
     resourceSet({ issuers, authz, users, verifier, dpop }),
     permission({ issuers, recorder, authz, verifier, dpop }),
+    permissionTicket({ issuers, storage, recorder, authz, users, verifier, dpop }),
+    umaPolicy({ issuers, recorder, authz, users, verifier, dpop }),
   ]
   return endpoints
 }

@@ -3,7 +3,13 @@
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 
-const tables = ['pushed_requests', 'logout_requests', 'device_requests', 'ciba_requests'] as const
+const tables = [
+  'pushed_requests',
+  'logout_requests',
+  'device_requests',
+  'ciba_requests',
+  'delegation_confirmations',
+] as const
 
 /** Removes what has expired, of all realms. */
 export const forgetRequests = ({ db }: Pick<Storage, 'db'>, now: number): Statement[] =>

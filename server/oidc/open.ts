@@ -3,6 +3,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { HttpArea } from '#server/http/open.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
+import { addKeycloakPaths } from '#server/tokens/keycloak/paths.ts'
 import { authorizeProtocol } from './authorize/authorize-protocol.ts'
 import { createFindPending } from './authorize/pending-sign-in.ts'
 import { createConsents } from './consent/consents.ts'
@@ -13,6 +14,7 @@ import { createCibaRequests } from './decoupled/ciba-requests.ts'
 import { createDelegations } from './delegation/delegations.ts'
 import { createEndpoints, type EndpointNeeds } from './endpoints.ts'
 import { installOAuthErrors } from './errors.ts'
+import { keycloakPaths } from './keycloak-paths.ts'
 import { createFramesOf } from './logout/frames.ts'
 import { logoutDeliveries } from './logout/logout-deliveries.ts'
 import { takeForms } from './parameters.ts'
@@ -67,6 +69,7 @@ export const openOidc = (needs: OidcNeeds) => {
     routes: (async (app) => {
       installOAuthErrors(app, mapError)
       takeForms(app)
+      addKeycloakPaths(app, issuers, keycloakPaths)
       for (const endpoint of endpoints) endpoint.routes(app)
     }) satisfies FastifyPluginAsync,
   }

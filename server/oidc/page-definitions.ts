@@ -36,11 +36,28 @@ interface WishPage extends FormPage {
   readonly administers: boolean
   /** What else it asks for, in words. */
   readonly scopes: readonly string[]
+  /** What of it is confirmed each time, in words. */
+  readonly risky?: readonly string[] | undefined
 }
 
 /** Whether an application may have what it asks for; posts `decision`, `allow`, `deny`, or `other` for another account. */
 export interface ConsentPage extends WishPage, ShownApplication {
   readonly agent?: ShownAgent | undefined
+}
+
+/** Whether an agent may have high-risk scopes this once; posts `decision`, `allow` or `deny`. */
+export interface AgentConfirmPage extends FormPage {
+  readonly username: string
+  readonly agent: ShownAgent
+  /** What it asks for, in words. */
+  readonly risky: readonly string[]
+  /** The services that the token would be for; none where it is for the usual ones. */
+  readonly targets: readonly string[]
+}
+
+export interface AgentConfirmedPage extends PageContext {
+  readonly agent: string
+  readonly notice: 'allowed' | 'denied' | 'gone'
 }
 
 /** Where the code of a device is typed; posts `user_code`. */
@@ -67,6 +84,7 @@ export interface ApprovalWish {
   readonly message?: string | undefined
   readonly identity: boolean
   readonly scopes: readonly string[]
+  readonly risky?: readonly string[] | undefined
   readonly minutes: number
 }
 
@@ -103,6 +121,8 @@ export interface FormPostPage extends PageContext {
 
 export const oidcPages = {
   consent: definePage<ConsentPage>('consent', { images: ({ logo }) => (logo ? [logo] : []) }),
+  agentConfirm: definePage<AgentConfirmPage>('agent-confirm'),
+  agentConfirmed: definePage<AgentConfirmedPage>('agent-confirmed', { once: true }),
   device: definePage<DevicePage>('device'),
   deviceConfirm: definePage<DeviceConfirmPage>('device-confirm', { once: true }),
   deviceDone: definePage<DeviceDonePage>('device-done', { once: true }),

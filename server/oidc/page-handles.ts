@@ -15,9 +15,26 @@ export const approvalsHandle = approvalsPage
 
 const approvalId = /^[0-9a-f]{32}$/
 
-/** For the pages where a sign-in elsewhere is allowed; nothing where the id is none that was made. */
-export const approvalHandle = (kind: 'push' | 'qr', id: string): string | undefined =>
+/** Where a sign-in elsewhere is allowed, and where an agent is. */
+const approvalPages = { push: '/push', qr: '/qr', agent: '/agent/delegation/confirm' } as const
+type ApprovalPage = keyof typeof approvalPages
+
+const isApprovalPage = (page: string | undefined): page is ApprovalPage =>
+  page !== undefined && Object.hasOwn(approvalPages, page)
+
+/** Below the issuer; its id comes after it. */
+export const agentConfirmPath = approvalPages.agent
+
+/** For the pages of one request; nothing where the id is none that was made. */
+export const approvalHandle = (kind: ApprovalPage, id: string): string | undefined =>
   approvalId.test(id) ? `${kind}-${id}` : undefined
+
+const fresh = '-fresh'
+
+/** The same page, for a user who is to sign in now: a proof from before does not do. */
+export const freshHandle = (handle: string): string => `${handle}${fresh}`
+
+export const wantsFreshness = (handle: string): boolean => handle.endsWith(fresh)
 
 /** THE list of sections of the account, by the last part of their address. */
 const accountSections = [
@@ -48,14 +65,15 @@ export const wantsStrength = (handle: string): boolean =>
   sectionOf(handle) !== undefined && handle.endsWith(`-${strong}`)
 
 /** Where a handle leads; nothing for those that are not of these pages. */
-export const ownPage = (realm: string, handle: string): string | undefined => {
+export const ownPage = (realm: string, given: string): string | undefined => {
+  const handle = wantsFreshness(given) ? given.slice(0, -fresh.length) : given
   const [page, code = '', ...others] = handle.split('-')
   if (page === accountPage) {
     const section = sectionOf(handle)
     return section && `/realms/${realm}/account/${section}`
   }
-  if ((page === 'push' || page === 'qr') && approvalHandle(page, code) === handle)
-    return `/realms/${realm}/${page}/${code}`
+  if (isApprovalPage(page) && approvalHandle(page, code) === handle)
+    return `/realms/${realm}${approvalPages[page]}/${code}`
   if (others.length > 0 || (code !== '' && !userCode.test(code))) return undefined
   if (page === approvalsPage) return code === '' ? `/realms/${realm}/approvals` : undefined
   if (page !== devicePage) return undefined

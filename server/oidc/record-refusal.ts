@@ -13,6 +13,7 @@ const noRefusals: ReadonlySet<string> = new Set([
   'authorization_pending',
   'slow_down',
   'use_dpop_nonce',
+  'interaction_required',
   'need_info',
   'request_submitted',
 ])

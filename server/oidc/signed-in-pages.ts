@@ -12,6 +12,7 @@ import { errorContext, pageContext } from '#server/sign-in/pages/visit.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { OAuthError } from './errors.ts'
 import { freshIssuer, type RealmRoute } from './issuer.ts'
+import { freshHandle } from './page-handles.ts'
 
 export interface UserPageParts {
   readonly issuers: Issuers
@@ -44,6 +45,11 @@ export const createUserPages = ({ issuers, sessions, browser, pages, mapError }:
     contextOf: errorContext(pages, issuers),
   })
 
+  const toSignIn = (reply: FastifyReply, { name }: Issuer, handle: string): FastifyReply => {
+    const query = new URLSearchParams({ [pendingParameter]: handle })
+    return reply.redirect(`/realms/${name}/login?${query}`, 303)
+  }
+
   return {
     /** A handler for users who are signed in; `handleOf` says what to come back to for those who are not. */
     forUser:
@@ -59,9 +65,12 @@ export const createUserPages = ({ issuers, sessions, browser, pages, mapError }:
             ? undefined
             : await sessions.find(issuer.name, cookie, issuer.settings)
         if (found) return handle({ ...found, request, reply, issuer })
-        const query = new URLSearchParams({ [pendingParameter]: handleOf(request) })
-        return reply.redirect(`/realms/${issuer.name}/login?${query}`, 303)
+        return toSignIn(reply, issuer, handleOf(request))
       },
+
+    /** For a user whose sign-in is too long ago for what is to be decided. */
+    signInAgain: ({ reply, issuer }: UserVisit, handle: string): FastifyReply =>
+      toSignIn(reply, issuer, freshHandle(handle)),
 
     /** Throws unless the form is of this session. */
     checkForm: ({ session }: UserVisit, token: string | undefined): void => {

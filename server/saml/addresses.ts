@@ -1,7 +1,9 @@
 /** Where the identity provider of a realm is, as its metadata and its messages say. */
 
 import type { FastifyRequest } from 'fastify'
+import { own } from '#schemas/own.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
+import type { KeycloakPaths } from '#server/tokens/keycloak/paths.ts'
 import { SamlRefused } from './errors.ts'
 
 export interface RealmRoute {
@@ -17,6 +19,18 @@ export const initiatePath = '/saml/idp/initiate'
 export const sloPath = '/saml/idp/slo'
 export const artifactPath = '/saml/idp/artifact'
 export const metadataPath = '/saml/idp/metadata'
+
+/** Where Keycloak has them; its address of sign-in takes logout messages too, which ours does not. */
+export const keycloakPaths: KeycloakPaths = {
+  [ssoPath]: '/protocol/saml',
+  [metadataPath]: '/protocol/saml/descriptor',
+}
+
+/** The addresses that a message for the endpoint may name as its Destination. */
+export const destinationsOf = ({ url, settings }: Issuer, path: string): readonly string[] => {
+  const second = settings.keycloakPaths ? own(keycloakPaths, path) : undefined
+  return [`${url}${path}`, ...(second === undefined ? [] : [`${url}${second}`])]
+}
 
 /** Below the realm. */
 export const urlOf = (path: string): string => `/realms/:realm${path}`

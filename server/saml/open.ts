@@ -21,11 +21,12 @@ import type { FindPending } from '#server/sign-in/pages/pending.ts'
 import { errorContext } from '#server/sign-in/pages/visit.ts'
 import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import { addKeycloakPaths } from '#server/tokens/keycloak/paths.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import { createPublishedKeys } from '#server/tokens/published-keys.ts'
 import { XmlRefused } from '#server/xml/index.ts'
 import { takeSoap } from '#server/xml/messages/soap.ts'
-import { artifactPath, sloPath, ssoPath } from './addresses.ts'
+import { artifactPath, keycloakPaths, sloPath, ssoPath } from './addresses.ts'
 import { createArtifacts, endpointIndex } from './artifact/artifacts.ts'
 import { createDeliver } from './artifact/deliver.ts'
 import { resolveRoutes } from './artifact/resolve.ts'
@@ -214,6 +215,7 @@ export const openSaml = (needs: SamlNeeds) => {
         })
         takeForms(app)
         takeSoap(app)
+        addKeycloakPaths(app, issuers, keycloakPaths)
         addSso(app)
         addSlo(framesOf)(app)
         addResolve(app)

@@ -128,7 +128,7 @@ describe.each(backends)('passwords on $name', (backend) => {
   it('sets no password for a user who is gone', async () => {
     const user = await newUser()
     const { statements } = await accounts.passwords.prepare(settings, user, 'a fine password')
-    await open.storage.commit(accounts.users.deleteStatements(user.id))
+    await open.storage.commit(accounts.users.deleteStatements(user.id, 1))
     await expect(open.storage.commit(statements)).rejects.toThrow()
     expect(await secrets(user)).toEqual([])
   })

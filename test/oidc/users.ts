@@ -5,6 +5,7 @@ import { newId } from '#server/platform/ids.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
+import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import type { NewGrant } from '#server/tokens/grants/grants-store.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -96,6 +97,7 @@ export const accessTokenOf = async (
   user: UserRow,
   grant: TokenGrantRow,
   scope: readonly string[] = ['openid'],
+  claims?: Claims,
 ): Promise<string> => {
   const { areas } = site.server
   const issuer = await issuerOf(site)
@@ -111,6 +113,7 @@ export const accessTokenOf = async (
       sid: grant.sid ?? undefined,
       authTime: grant.created_at,
     },
+    claims,
   })
   return token
 }

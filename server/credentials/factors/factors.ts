@@ -19,19 +19,23 @@ const typesOf = preparedQuery('credential-types', (db, { userId }: { userId: str
   db.selectFrom('credentials').select('type').distinct().where('user_id', '=', userId),
 )
 
+const credentialsOfType = preparedQuery(
+  'credentials-of-type',
+  (db, { userId, type }: { userId: string; type: string }) =>
+    db
+      .selectFrom('credentials')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .where('type', '=', type)
+      .orderBy('priority')
+      .orderBy('created_at'),
+)
+
 export const createFactors = ({ db }: Pick<Storage, 'db'>): Factors => {
   const has: Factors['has'] = async (userId, types) =>
     types.length > 0 && (await typesOf(db, { userId })).some(({ type }) => types.includes(type))
   return {
-    ofType: (userId, type) =>
-      db
-        .selectFrom('credentials')
-        .selectAll()
-        .where('user_id', '=', userId)
-        .where('type', '=', type)
-        .orderBy('priority')
-        .orderBy('created_at')
-        .execute(),
+    ofType: (userId, type) => credentialsOfType(db, { userId, type }),
     has,
     hasFactor: ({ id }) => has(id, factorTypes),
   }

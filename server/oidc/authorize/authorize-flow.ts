@@ -138,7 +138,12 @@ export const createFlow = (parts: FlowParts) => {
     const shown = shownApplication(journey.client, journey.request.redirectUri)
     const agent = await agents.of(visit.issuer.view, journey.client.clientId)
     const page = trip.pageOf(visit, journey, need.found, handle)
-    return pages.consent(visit.reply, { ...page, ...words, ...shown, agent: shownAgent(agent) })
+    return pages.consent(visit.reply, {
+      ...page,
+      ...words,
+      ...shown,
+      agent: agent && shownAgent(agent),
+    })
   }
 
   /** `consenting` where the user has just allowed it. */

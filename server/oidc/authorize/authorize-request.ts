@@ -52,7 +52,8 @@ export interface SentRequest {
   readonly pushing?: boolean | undefined
 }
 
-/** A rule of authorize requests: throws an OAuthError, or gives what it has read. */
+/** A rule of authorize requests: throws an OAuthError, or gives what it has read. `read` is what the steps before it gave. */
 export type Step = (
   sent: SentRequest,
+  read: AuthorizeRequest,
 ) => Partial<AuthorizeRequest> | Promise<Partial<AuthorizeRequest>>

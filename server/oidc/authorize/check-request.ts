@@ -71,7 +71,7 @@ export const createCheckRequest = (parts: CheckParts): CheckRequest => {
     const { client } = sent
     let request = begun
     try {
-      for (const step of steps) request = { ...request, ...(await step(sent)) }
+      for (const step of steps) request = { ...request, ...(await step(sent, request)) }
       return { client, request, parameters: sent.parameters }
     } catch (error) {
       return { client, target: request, error: toOAuthError(error, mapError) }

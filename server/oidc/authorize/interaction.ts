@@ -8,6 +8,7 @@ import type { FoundSession } from '#server/sessions/sessions.ts'
 import { isEnough, levels } from '#server/sign-in/flow/levels.ts'
 import type { Progress } from '#server/sign-in/waiting/round-trip.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import { highRiskScopes } from '#server/tokens/access/high-risk.ts'
 import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { isCommandLine } from '#server/tokens/command-line.ts'
@@ -121,11 +122,24 @@ export const createInteraction = (parts: InteractionParts) => {
     return memberships.find((one) => one.alias === alias)?.id
   }
 
+  /** An administrator who acts as the user cannot know whether the user wants it now. */
+  const mustConfirm = async (
+    { view }: Issuer,
+    { session }: FoundSession,
+    asked: readonly string[],
+  ): Promise<boolean> => {
+    const [risky] = await highRiskScopes(view, asked)
+    if (risky !== undefined && session.impersonator !== null)
+      throw accessDenied(`the user must confirm the high-risk scope ${risky} in person`)
+    return risky !== undefined
+  }
+
   const mustConsent = async (
     issuer: Issuer,
     client: TokenClient,
     { user }: FoundSession,
     request: AuthorizeRequest,
+    asked: readonly string[],
   ): Promise<boolean> => {
     // Any page can send a browser to a loopback port, behind which another program may listen (RFC 8252 §8.6).
     if (request.prompt.includes('consent') || isCommandLine(client) || isUnproven(client))
@@ -135,7 +149,6 @@ export const createInteraction = (parts: InteractionParts) => {
     if (!client.doc.consentRequired && !isAgent) return false
     const allowed = await consents.scopesOf(user.id, client.id)
     if (!allowed) return true
-    const asked = await askedScopes(issuer, client, request)
     return asked.some((one) => !allowed.has(one))
   }
 
@@ -175,7 +188,10 @@ export const createInteraction = (parts: InteractionParts) => {
     // The code could never be redeemed.
     if (typeof subject !== 'string')
       throw accessDenied('no token can be issued for this user', { detail: subject.message })
-    const asks = !consentsNow && (await mustConsent(issuer, client, found, request))
+    const asked = await askedScopes(issuer, client, request)
+    const confirms = await mustConfirm(issuer, found, asked)
+    const asks =
+      !consentsNow && (confirms || (await mustConsent(issuer, client, found, request, asked)))
     return asks ? { kind: 'consent', found } : { kind: 'nothing', found, organization }
   }
 }

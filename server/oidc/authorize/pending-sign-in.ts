@@ -7,7 +7,7 @@ import type { FindPending } from '#server/sign-in/pages/pending.ts'
 import { formTargets } from '#server/sign-in/waiting/form-targets.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
-import { ownPage, wantsStrength } from '../page-handles.ts'
+import { ownPage, wantsFreshness, wantsStrength } from '../page-handles.ts'
 import type { AuthorizeTrip } from './authorize-protocol.ts'
 import { stepsUp, wantedLevel } from './interaction.ts'
 
@@ -26,7 +26,7 @@ export const createFindPending = (
     const own = ownPage(realm, handle)
     if (own !== undefined) {
       const wanted = wantsStrength(handle) ? { acr: twoFactors, stepsUp: true } : {}
-      return { continueTo: own, formTargets: [], ...wanted }
+      return { continueTo: own, formTargets: [], fresh: wantsFreshness(handle), ...wanted }
     }
     const found = await trip.findOf(request, realm, handle)
     return (

@@ -59,8 +59,9 @@ export const presentedAssertion = (
     const { alg } = decodeProtectedHeader(credential)
     if (alg === undefined || !allAlgorithms.some((one) => one === alg)) throw malformed()
     if (!algorithms.includes(alg)) return undefined
-    const { sub } = decodeJwt(credential)
-    if (sub === undefined || sub === '') throw malformed()
+    // Nothing has verified the claims: they are of any type.
+    const { sub }: { readonly sub?: unknown } = decodeJwt(credential)
+    if (typeof sub !== 'string' || sub === '') throw malformed()
     return { clientId: sub, credential }
   } catch {
     throw malformed()

@@ -81,9 +81,10 @@ export const createConsents = ({
       .where('user_id', '=', userId)
       .where('client_id', '=', clientId)
 
+  /** The delegation first: it waits for a token that is being issued, whose grant then ends with the others. */
   const endOf = (userId: string, clientId: string): Statement[] => [
-    ...grantsStore.revokeOfUser(userId, clientId),
     revokeDelegations(storage, userId, clientId, clock.now()),
+    ...grantsStore.revokeOfUser(userId, clientId),
   ]
 
   return {

@@ -45,5 +45,8 @@ export const shownApplication = (client: TokenClient, redirectUri: string): Show
 }
 
 /** Of an application that is an agent: its name, and when it ends by itself. */
-export const shownAgent = (agent: BoundAgent | undefined): ShownAgent | undefined =>
-  agent && { name: agent.name, description: agent.doc.description, until: agent.doc.expiresAt }
+export const shownAgent = ({ name, doc }: BoundAgent): ShownAgent => ({
+  name,
+  description: doc.description,
+  until: doc.expiresAt,
+})

@@ -6,6 +6,7 @@ import { Problem } from '#schemas/problems.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { stillAllowed } from '#server/tokens/access/scopes.ts'
+import { mustSignInAgain } from '../consent/confirming.ts'
 import { scopeWords } from '../consent/scope-words.ts'
 import { describe } from '../description.ts'
 import { urlOf } from '../endpoint.ts'
@@ -63,7 +64,7 @@ export interface ApprovalPageParts {
 
 export const approvals = (parts: ApprovalPageParts) => {
   const { pages, clock, jobs, requests, decisions } = parts
-  const { forUser, checkForm, pageOf, installErrors } = parts.userPages
+  const { forUser, checkForm, pageOf, signInAgain, installErrors } = parts.userPages
 
   const wishOf = async ({ issuer }: UserVisit, row: DecoupledRow): Promise<ApprovalWish[]> => {
     const client = await decisions.clientOf(issuer, row)
@@ -106,6 +107,9 @@ export const approvals = (parts: ApprovalPageParts) => {
     const rows = await requests.listOf(issuer.name, user.id)
     const row = rows.find(({ id }) => id === wanted)
     const allowed = decision === 'allow'
+    const { scope } = row ? requests.dataOf(row) : { scope: [] }
+    if (allowed && (await mustSignInAgain(visit, scope, clock.now())))
+      return signInAgain(visit, approvalsHandle)
     if (!row || !(await decisions.decide(visit, row, allowed))) return show(visit, 'gone')
     jobs.wake(pingQueue)
     return show(visit, allowed ? 'allowed' : 'denied')

@@ -11,6 +11,7 @@ import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { stillAllowed } from '#server/tokens/access/scopes.ts'
+import { mustSignInAgain } from '../consent/confirming.ts'
 import { scopeWords } from '../consent/scope-words.ts'
 import { describe } from '../description.ts'
 import { urlOf } from '../endpoint.ts'
@@ -66,7 +67,7 @@ export interface DeviceVerificationParts {
 
 export const deviceVerification = (parts: DeviceVerificationParts) => {
   const { pages, clock, recorder, requests } = parts
-  const { forUser, checkForm, pageOf, installErrors } = parts.userPages
+  const { forUser, checkForm, pageOf, signInAgain, installErrors } = parts.userPages
   const decisions = createDecisions({ recorder }, requests, 'device')
   const limiter = createMemoryLimiter(clock, entries)
 
@@ -106,6 +107,9 @@ export const deviceVerification = (parts: DeviceVerificationParts) => {
   ): Promise<FastifyReply> => {
     const { issuer, user, reply } = visit
     const row = await requests.claimed(issuer.name, code, user.id)
+    const { scope } = row ? requests.dataOf(row) : { scope: [] }
+    if (allowed && (await mustSignInAgain(visit, scope, clock.now())))
+      return signInAgain(visit, deviceHandle(code))
     if (!row || !(await decisions.decide(visit, row, allowed))) return askForCode(visit, code)
     return pages.deviceDone(reply, { ...pageOf(visit), allowed })
   }

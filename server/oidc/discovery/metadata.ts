@@ -65,6 +65,9 @@ export const metadataOf = async (issuer: Issuer, lists: Lists): Promise<Metadata
   const offered = clientAuthMethods.filter((one) => one.isOffered?.(issuer.settings) ?? true)
   const methods = offered.map(({ name }) => name)
   const algorithms = [...new Set(offered.flatMap((one) => one.algorithms ?? []))]
+  const isOffered = await Promise.all(grants.map((one) => one.isOffered?.(issuer) ?? true))
+  const offeredGrants = grants.filter((_one, index) => isOffered[index])
+  const ofGrants = await Promise.all(offeredGrants.map((one) => one.metadata?.(issuer)))
   const proving = methods.filter((name) => name !== 'none')
   const addresses = endpoints.flatMap(({ member, path }) =>
     member === undefined ? [] : [[member, `${issuer.url}${path}`]],
@@ -75,7 +78,7 @@ export const metadataOf = async (issuer: Issuer, lists: Lists): Promise<Metadata
     scopes_supported: await scopesOf(issuer),
     response_types_supported: responseTypes,
     response_modes_supported: responseModes.map(({ name }) => name),
-    grant_types_supported: grants.map(({ name }) => wireName(name)),
+    grant_types_supported: offeredGrants.map(({ name }) => wireName(name)),
     subject_types_supported: ['public', 'pairwise'],
     id_token_signing_alg_values_supported: signingAlgorithms,
     authorization_signing_alg_values_supported: signingAlgorithms,
@@ -89,7 +92,7 @@ export const metadataOf = async (issuer: Issuer, lists: Lists): Promise<Metadata
     claim_types_supported: ['normal'],
     ui_locales_supported: localesOf(issuer, locales),
     claims_supported: claimsSupported,
-    ...Object.assign({}, ...endpoints.map(({ metadata }) => metadata)),
+    ...Object.assign({}, ...endpoints.map(({ metadata }) => metadata), ...ofGrants),
     ...(await furtherMetadata(issuer)),
   }
 }

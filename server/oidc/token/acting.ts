@@ -28,7 +28,7 @@ export const mayAct = ({ url }: Issuer, named: unknown, actor: Actor): boolean =
 const depthOf = (act: unknown): number => (isObject(act) ? 1 + depthOf(act['act']) : 0)
 
 /** The administrator who acts as the user, at the end of the chain; other actors are named with their client. */
-const impersonatorIn = (act: unknown): string | undefined => {
+export const impersonatorIn = (act: unknown): string | undefined => {
   if (!isObject(act)) return undefined
   if (isObject(act['act'])) return impersonatorIn(act['act'])
   return act['client_id'] === undefined && typeof act['sub'] === 'string' ? act['sub'] : undefined

@@ -1,10 +1,12 @@
 /**
  * `GET /realms/{realm}/broker/{alias}/token`: the access token that an identity provider gave the user, where the provider has
  * `storeToken`. The user's own access token asks for it, with the scope `read-token`. One that has expired is refreshed
- * first. The refresh token never leaves: a client would keep it beyond the sign-in.
+ * first. The refresh token never leaves: a client would keep it beyond the sign-in. Every read is an audit event.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
+import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { BrokerArea } from '#server/broker/open.ts'
 import { type Provider, UpstreamRefused } from '#server/broker/protocol.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -24,6 +26,7 @@ export interface BrokerTokenParts extends UserTokenParts {
   readonly issuers: Issuers
   readonly storage: Pick<Storage, 'commit'>
   readonly clock: Clock
+  readonly recorder: Recorder
   readonly broker: Pick<BrokerArea, 'providers' | 'refresh'>
   readonly links: Pick<Links, 'ofUser' | 'tokensOf' | 'keepTokens'>
   readonly preflights: Preflights
@@ -35,6 +38,7 @@ interface Route {
 
 const path = '/broker/:alias/token'
 const scope = 'read-token'
+const event = 'IDENTITY_PROVIDER_RETRIEVE_TOKEN'
 /** A token that expires sooner is of no use to a client. */
 const leastMs = 30_000
 
@@ -54,7 +58,7 @@ const answerSchema = {
 } as const
 
 export const brokerToken = (parts: BrokerTokenParts): Endpoint => {
-  const { issuers, storage, clock, broker, links, preflights } = parts
+  const { issuers, storage, clock, recorder, broker, links, preflights } = parts
 
   const isFresh = ({ accessToken, expiresAt }: StoredTokens): boolean =>
     accessToken !== undefined && (expiresAt === undefined || expiresAt - clock.now() >= leastMs)
@@ -106,21 +110,48 @@ export const brokerToken = (parts: BrokerTokenParts): Endpoint => {
     return begun
   }
 
+  const usableTokens = async (provider: Provider, userId: string): Promise<StoredTokens> => {
+    const link = await linkOf(userId, provider)
+    const stored = tokensOf(link, provider)
+    return isFresh(stored) || !link ? stored : refreshed(provider, link, stored)
+  }
+
+  /** The token opens the user's account at the provider: the trail says which client took it, also where there was none. */
+  const recorded = async (
+    about: Omit<AuditEvent, 'outcome'>,
+    retrieve: Promise<StoredTokens>,
+  ): Promise<StoredTokens> => {
+    const tokens = await retrieve.catch(async (error: unknown) => {
+      await recorder.append([], [{ ...about, outcome: 'FAILURE' }])
+      throw error
+    })
+    await recorder.append([], [{ ...about, outcome: 'SUCCESS' }])
+    return tokens
+  }
+
   const handle = async (
     request: FastifyRequest<Route>,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const issuer = await freshIssuer(issuers, request)
     const resource = { audience: issuer.url, scope }
-    const { user } = await ownTokenOf(parts, issuer, request, reply, resource)
+    const { user, client } = await ownTokenOf(parts, issuer, request, reply, resource)
     const { alias } = request.params
     const provider = await broker.providers.find(issuer.view, alias, { kind: 'link' })
     if (!provider?.doc.storeToken)
       throw noToken('there is no such identity provider, or it keeps no tokens (storeToken)')
-    const link = await linkOf(user.id, provider)
-    const stored = tokensOf(link, provider)
-    const tokens = isFresh(stored) || !link ? stored : await refreshed(provider, link, stored)
-    const { accessToken, expiresAt } = tokens
+    const { accessToken, expiresAt } = await recorded(
+      {
+        type: event,
+        realm: issuer.name,
+        actor: user.id,
+        sourceIp: request.ip,
+        resourceType: IdentityProvider.resourceType,
+        resourceId: alias,
+        detail: `client ${client.clientId}`,
+      },
+      usableTokens(provider, user.id),
+    )
     return reply.header('cache-control', 'no-store').send({
       access_token: accessToken,
       token_type: 'Bearer',
@@ -137,7 +168,7 @@ export const brokerToken = (parts: BrokerTokenParts): Endpoint => {
       const summary = 'The access token of the user at an identity provider that keeps tokens'
       app.get<Route>(
         urlOf(path),
-        describe({ operationId: 'read-broker-token', summary, replies }),
+        describe({ operationId: 'read-broker-token', summary, replies, events: [event] }),
         handle,
       )
       preflights(app, urlOf(path), 'GET')

@@ -4,10 +4,14 @@ import { Client } from '#schemas/kinds/clients/client.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { Doer } from '#server/sessions/doer.ts'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
+import { confirmedFor, highRiskScopes } from '#server/tokens/access/high-risk.ts'
 import { openidScope, stillAllowed } from '#server/tokens/access/scopes.ts'
 import type { Agents } from '#server/tokens/agents/agents.ts'
+import { refreshMembers } from '#server/tokens/keycloak/refresh-token.ts'
+import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import type { Mint, MintedToken } from '#server/tokens/mint.ts'
 import { doerWith } from './acting.ts'
 import type { Grant, GrantContext, Issuance } from './grants/grant.ts'
@@ -16,6 +20,7 @@ import type { Grant, GrantContext, Issuance } from './grants/grant.ts'
 export type TokenResponse = unknown
 
 export interface IssueParts {
+  readonly clock: Clock
   readonly mint: Mint
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'tokenIssued'>
@@ -42,12 +47,22 @@ export const grantEvent = (
   detail,
 })
 
+/** Seconds, where it is not the client's or the realm's: what a user has confirmed this once is not for long. */
+const lifespanOf = async (
+  { issuer, client }: GrantContext,
+  { user, lifespan }: Issuance,
+  scope: readonly string[],
+): Promise<number | undefined> => {
+  if (!user || (await highRiskScopes(issuer.view, scope)).length === 0) return lifespan
+  return Math.min(lifespan ?? lifetimesOf(issuer.settings, client.doc).accessToken, confirmedFor)
+}
+
 interface SignedTokens {
   readonly access: MintedToken
   readonly id?: string
 }
 
-export const createIssue = ({ mint, recorder, metrics, agents }: IssueParts) => {
+export const createIssue = ({ clock, mint, recorder, metrics, agents }: IssueParts) => {
   const write = async (
     { issuer, client }: GrantContext,
     issuance: Issuance,
@@ -71,11 +86,13 @@ export const createIssue = ({ mint, recorder, metrics, agents }: IssueParts) => 
   }
 
   const sign = async (
-    { issuer, client, jkt, endings }: GrantContext,
+    context: GrantContext,
     scope: readonly string[],
     issuance: Issuance,
   ): Promise<SignedTokens> => {
-    const { user, account, resources, authentication, claims, lifespan, idToken } = issuance
+    const { issuer, client, jkt, endings } = context
+    const { user, account, resources, authentication, claims, idToken } = issuance
+    const lifespan = await lifespanOf(context, issuance, scope)
     const actorGrantIds = [...(issuance.actorGrantIds ?? []), ...endings]
     const access = await mint.accessToken({
       issuer,
@@ -110,7 +127,7 @@ export const createIssue = ({ mint, recorder, metrics, agents }: IssueParts) => 
     issuance: Issuance,
   ): Promise<TokenResponse> => {
     const { issuer, client, jkt } = context
-    const { user, refreshToken, statements } = issuance
+    const { user, refresh, statements } = issuance
     const scope = await agents.within(issuer.view, client, stillAllowed(client, issuance.scope))
     const detail = issuance.detail ?? grant.name
     const doer = issuance.doer ?? (user ? doerWith(user.id, issuance.claims) : { actor: client.id })
@@ -134,7 +151,7 @@ export const createIssue = ({ mint, recorder, metrics, agents }: IssueParts) => 
       token_type: jkt === undefined ? 'Bearer' : 'DPoP',
       expires_in: access.expiresIn,
       ...(scope.length === 0 ? {} : { scope: scope.join(' ') }),
-      ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+      ...(refresh ? refreshMembers(issuer, refresh, clock) : {}),
       ...(id === undefined ? {} : { id_token: id }),
       ...issuance.answer,
     }

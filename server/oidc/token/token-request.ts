@@ -61,7 +61,7 @@ export const createAnswerTokens = (parts: TokenRequestParts) => {
       jkt,
       endings,
       scope: grant.readsScope ? [] : await agents.granted(issuer.view, client, form.get('scope')),
-      resources: allowedResources(client, form.all('resource')),
+      resources: grant.readsResource ? [] : allowedResources(client, form.all('resource')),
       userAgent: request.headers['user-agent'],
       request,
     }
@@ -73,11 +73,13 @@ export const createAnswerTokens = (parts: TokenRequestParts) => {
       asked.check?.(place.client)
       const context = await contextOf(asked)
       const answer = await issue(grant, context, await grant.handle(context))
+      grant.count?.(place.issuer.name, 'success')
       return reply
         .header('pragma', 'no-cache')
         .type('application/json; charset=utf-8')
         .send(JSON.stringify(answer))
     } catch (error) {
+      grant.count?.(place.issuer.name, 'refused')
       throw await recordRefusal((await grant.eventFor?.(place)) ?? grant.event, place, error)
     }
   }

@@ -25,6 +25,15 @@ export interface TokenEndpointParts extends TokenRequestParts {
 
 const path = '/token'
 
+/** What is no access token says so by its type (RFC 8693 §2.2.1). */
+const anyAnswerSchema = {
+  ...answerSchema,
+  properties: {
+    ...answerSchema.properties,
+    token_type: { type: 'string', enum: ['Bearer', 'DPoP', 'N_A'] },
+  },
+} as const
+
 const descriptionOf = (grants: readonly Grant[]) =>
   describe({
     operationId: 'request-token',
@@ -37,7 +46,7 @@ const descriptionOf = (grants: readonly Grant[]) =>
       ...Object.assign({}, ...grants.map(({ parameters }) => parameters)),
     },
     required: ['grant_type'],
-    replies: { 200: answerSchema, ...refusals(400, 401, 403) },
+    replies: { 200: anyAnswerSchema, ...refusals(400, 401, 403) },
     events: [...new Set(grants.flatMap(({ event, otherEvents = [] }) => [event, ...otherEvents]))],
   })
 
@@ -51,7 +60,8 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const form = formOf(request)
-    const grant = byWireName.get(form.get('grant_type') ?? '')
+    const named = byWireName.get(form.get('grant_type') ?? '')
+    const grant = named?.variant?.(form) ?? named
     const issuer = await (grant?.clientOnly ? knownIssuer : freshIssuer)(issuers, request)
     const shown = await grant?.clientByToken?.(issuer, request)
     const client = shown ?? (await authenticateClient(issuer, request, form)).client
@@ -59,6 +69,8 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
     // After the client: a page can read an error only once it is known whose page it is.
     form.require('grant_type')
     if (!grant) throw unsupportedGrantType('there is no such grant type')
+    if ((await grant.isOffered?.(issuer)) === false)
+      throw unsupportedGrantType('the realm does not offer this grant type')
     return answer({
       grant,
       place: { issuer, client, sourceIp: request.ip },

@@ -2,6 +2,7 @@
 
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { instantOf, type XmlElement } from '#server/xml/index.ts'
+import { destinationsOf } from '../addresses.ts'
 import { SamlRefused } from '../errors.ts'
 import type { ServiceProvider } from '../service-provider.ts'
 
@@ -36,7 +37,10 @@ export const checkHeader = (
   if (Number.isNaN(issued)) refuse('the IssueInstant must be a time in UTC')
   if (issued > now + skewMs) refuse('the IssueInstant is in the future; check the clock')
   if (issued < now - freshMs - skewMs) refuse('the request is too old; send a new one')
-  if (Destination === undefined ? needsDestination : Destination !== `${issuer.url}${path}`)
-    refuse(`the Destination must be ${issuer.url}${path}`)
+  const isElsewhere =
+    Destination === undefined
+      ? needsDestination
+      : !destinationsOf(issuer, path).includes(Destination)
+  if (isElsewhere) refuse(`the Destination must be ${issuer.url}${path}`)
   return id
 }

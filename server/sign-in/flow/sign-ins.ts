@@ -6,7 +6,8 @@
 import type { Clock } from '#server/platform/clock.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
+import { insertRows, statement } from '#server/storage/statements.ts'
 import type { SignInRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { SignInState } from './state.ts'
 
@@ -46,6 +47,42 @@ export interface SignIns {
 
 const made = /^[A-Za-z0-9_-]{43}$/
 
+const aliveSignIn = preparedQuery(
+  'sign-in',
+  (db, { id, realm, now }: { id: string; realm: string; now: number }) =>
+    db
+      .selectFrom('sign_ins')
+      .selectAll()
+      .where('id', '=', id)
+      .where('realm', '=', realm)
+      .where('expires_at', '>', now),
+)
+
+type Update = {
+  readonly id: string
+  readonly browser: string
+  readonly user_id: string | null
+  readonly state: string
+  readonly version: number
+  readonly before: number
+}
+
+const updateSignIn = preparedStatement(
+  (db, { id, before, browser, user_id, state, version }: Update) =>
+    db
+      .updateTable('sign_ins')
+      .set({ state, user_id, browser, version })
+      .where('id', '=', id)
+      .where('version', '=', before),
+  { rows: 1, guard: signInGuard },
+)
+
+const endSignIn = preparedStatement(
+  (db, { id, version }: { id: string; version: number }) =>
+    db.deleteFrom('sign_ins').where('id', '=', id).where('version', '=', version),
+  { rows: 1, guard: signInGuard },
+)
+
 export const createSignIns = ({
   storage: { db },
   clock,
@@ -53,16 +90,11 @@ export const createSignIns = ({
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
 }): SignIns => {
-  const rowOf = async (realm: string, handle: string): Promise<SignInRow | undefined> =>
-    made.test(handle)
-      ? db
-          .selectFrom('sign_ins')
-          .selectAll()
-          .where('id', '=', sha256(handle))
-          .where('realm', '=', realm)
-          .where('expires_at', '>', clock.now())
-          .executeTakeFirst()
-      : undefined
+  const rowOf = async (realm: string, handle: string): Promise<SignInRow | undefined> => {
+    if (!made.test(handle)) return undefined
+    const [row] = await aliveSignIn(db, { id: sha256(handle), realm, now: clock.now() })
+    return row
+  }
 
   const signInOf = ({ realm, state, version }: SignInRow, handle: string): SignIn => ({
     realm,
@@ -103,27 +135,19 @@ export const createSignIns = ({
       const { handle, version } = signIn
       const saved = { ...signIn, state, version: (version ?? 0) + 1 }
       if (version === undefined) return { saved, statements: begin(signIn, state, browser) }
-      const update = db
-        .updateTable('sign_ins')
-        .set({
-          state: JSON.stringify(state),
-          user_id: state.userId ?? null,
-          browser: sha256(browser),
-          version: saved.version,
-        })
-        .where('id', '=', sha256(handle))
-        .where('version', '=', version)
-      return { saved, statements: [guarded(update, signInGuard)] }
+      const update = updateSignIn(db, {
+        id: sha256(handle),
+        before: version,
+        state: JSON.stringify(state),
+        user_id: state.userId ?? null,
+        browser: sha256(browser),
+        version: saved.version,
+      })
+      return { saved, statements: [update] }
     },
 
-    end: ({ handle, version }) => {
-      if (version === undefined) return []
-      const row = db
-        .deleteFrom('sign_ins')
-        .where('id', '=', sha256(handle))
-        .where('version', '=', version)
-      return [guarded(row, signInGuard)]
-    },
+    end: ({ handle, version }) =>
+      version === undefined ? [] : [endSignIn(db, { id: sha256(handle), version })],
 
     forgetStatements: () => [
       statement(db.deleteFrom('sign_ins').where('expires_at', '<=', clock.now())),

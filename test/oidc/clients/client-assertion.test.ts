@@ -142,6 +142,24 @@ describe.each(backends)('client assertions on $name', (backend) => {
     expect(await refusal(assertion)).toEqual([401, 'invalid_client'])
   })
 
+  it('takes times with fractions, as `time.time()` gives them, and still passes once (RFC 7519 §2)', async () => {
+    const assertion = await signed({
+      ...good(),
+      iat: seconds() - 0.25,
+      exp: seconds() + 60.1234567,
+    })
+    expect((await send(assertion)).status).toBe(200)
+    expect(await refusal(assertion)).toEqual([401, 'invalid_client'])
+  })
+
+  it.each([null, 5, true, ['by-key'], { a: 1 }, []])(
+    'is of no client for the sub %j',
+    async (sub) => {
+      const claims = { ...good(), sub } as unknown as JWTPayload
+      expect(await refusal(await signed(claims))).toEqual([401, 'invalid_client'])
+    },
+  )
+
   it('lets two clients use the same jti', async () => {
     const jti = newId()
     expect((await send(await signed({ ...good(), jti }))).status).toBe(200)

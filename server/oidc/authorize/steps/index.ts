@@ -25,6 +25,7 @@ import { idpHint } from './user/idp-hint.ts'
 import { loginHint } from './user/login-hint.ts'
 import { maxAge } from './user/max-age.ts'
 import { prompt } from './user/prompt.ts'
+import { recentSignIn } from './user/recent-sign-in.ts'
 import { uiLocales } from './user/ui-locales.ts'
 
 export const createSteps = ({
@@ -47,6 +48,7 @@ export const createSteps = ({
   claims(agents),
   acrValues,
   maxAge,
+  recentSignIn,
   prompt,
   loginHint,
   idpHint,

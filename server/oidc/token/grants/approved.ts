@@ -49,7 +49,7 @@ export const createIssueApproved = (parts: ApprovedParts, requests: DecoupledReq
       authentication: authenticationOf(grant, data),
       ...(data.claims ? { claims: data.claims } : {}),
       idToken: {},
-      ...(refresh ? { refreshToken: refresh.refreshToken } : {}),
+      ...(refresh ? { refresh } : {}),
       statements: [
         ...requests.redeem(row),
         ...codes.redeem(grant, { ...change, data: bound }),

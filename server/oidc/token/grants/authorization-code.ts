@@ -104,7 +104,7 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
           ...(nonce === undefined ? {} : { nonce }),
           ...(idTokenClaims ? { requestedClaims: idTokenClaims } : {}),
         },
-        ...(refresh ? { refreshToken: refresh.refreshToken } : {}),
+        ...(refresh ? { refresh } : {}),
         statements: [
           ...grantsStore.useCode(row),
           ...codes.redeem(grant, { ...change, data: bound }),

@@ -11,6 +11,7 @@ import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
+import type { IssuedRefreshToken } from '#server/tokens/keycloak/refresh-token.ts'
 import type { Authentication } from '#server/tokens/mint.ts'
 import type { Parameters } from '../../parameters.ts'
 import type { GrantType } from '../../vocabulary.ts'
@@ -49,7 +50,7 @@ export interface Issuance {
   readonly claims?: Claims
   /** Seconds, where it is not the client's or the realm's. */
   readonly lifespan?: number
-  readonly refreshToken?: string
+  readonly refresh?: IssuedRefreshToken
   /** An id token belongs to the answer; only with a user, an authentication and the scope `openid`. */
   readonly idToken?: { readonly nonce?: string; readonly requestedClaims?: readonly string[] }
   /** Written together with the audit event, after signing and before the answer. */
@@ -77,8 +78,18 @@ export interface Grant {
     issuer: Issuer,
     request: FastifyRequest,
   ) => Promise<TokenClient | undefined>
-  /** True where `scope` names scopes of resources, which the grant reads itself (UMA 2.0 Grant §3.3.1). */
+  /** True where `scope` names no scopes of the client, and the grant reads it itself (UMA 2.0 Grant §3.3.1). */
   readonly readsScope?: true
+  /** True where `resource` names resources of another server, and the grant reads it itself. */
+  readonly readsResource?: true
+  /** Whether the realm offers it, where it is not always on; one that is not offered is not in the metadata either. */
+  isOffered?(issuer: Issuer): Promise<boolean>
+  /** The grant that the parameters ask for in its place. */
+  variant?(form: Parameters): Grant | undefined
+  /** What the metadata says of it beside its name. */
+  metadata?(issuer: Issuer): Promise<Readonly<Record<string, unknown>>>
+  /** Counts what became of a request of a client. */
+  count?(realm: string, outcome: 'success' | 'refused'): void
   /** What it records instead, of some clients. */
   readonly otherEvents?: readonly EventType[]
   /** The event of this client, where it is another one. */

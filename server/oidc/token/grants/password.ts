@@ -10,8 +10,9 @@ import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { DirectLack } from '#server/sign-in/flow/direct-grant.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { highRiskScopes } from '#server/tokens/access/high-risk.ts'
 import type { GrantData, GrantsStore } from '#server/tokens/grants/grants-store.ts'
-import { invalidGrant, oauthError, unauthorizedClient } from '../../errors.ts'
+import { invalidGrant, invalidScope, oauthError, unauthorizedClient } from '../../errors.ts'
 import { passwordAcr, passwordAmr } from '../codes.ts'
 import { authenticationOf } from './authentication.ts'
 import type { Grant, GrantContext, Issuance } from './grant.ts'
@@ -77,6 +78,11 @@ export const passwordGrant = (parts: PasswordParts): Grant => {
     const { issuer, client, form, scope, resources, sourceIp } = context
     if (client.doc.consentRequired)
       throw unauthorizedClient('the client needs the consent of its users, who are not asked here')
+    const [risky] = await highRiskScopes(issuer.view, scope)
+    if (risky !== undefined)
+      throw invalidScope(
+        `the scope ${risky} is high-risk: users confirm it, who are not asked here`,
+      )
     const name = form.require('username')
     const password = form.require('password')
     const result = await authenticator.attempt(
@@ -107,7 +113,7 @@ export const passwordGrant = (parts: PasswordParts): Grant => {
       scope,
       resources,
       authentication: authenticationOf(grant, data),
-      ...(refresh ? { refreshToken: refresh.refreshToken } : {}),
+      ...(refresh ? { refresh } : {}),
       idToken: {},
     }
   }

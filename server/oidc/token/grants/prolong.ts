@@ -5,6 +5,7 @@ import type { Statement } from '#server/storage/contract.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 import { offlineScope } from '#server/tokens/access/scopes.ts'
 import type { GrantData, GrantsStore } from '#server/tokens/grants/grants-store.ts'
+import type { IssuedRefreshToken } from '#server/tokens/keycloak/refresh-token.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import type { GrantContext } from './grant.ts'
 
@@ -12,7 +13,7 @@ export interface Prolonged {
   readonly offline: boolean
   /** Epoch milliseconds. */
   readonly expiresAt: number
-  readonly refresh?: { readonly refreshToken: string; readonly statements: Statement[] }
+  readonly refresh?: IssuedRefreshToken & { readonly statements: Statement[] }
 }
 
 export const createProlong =

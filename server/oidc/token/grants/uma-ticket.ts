@@ -13,6 +13,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { createPace } from '#server/platform/pace.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { accountScope, offlineScope, openidScope } from '#server/tokens/access/scopes.ts'
+import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
@@ -69,6 +70,12 @@ const limited = (
     )
   return kept
 }
+
+/** What a token says of its actors stays said of what comes of it, or an RPT could be exchanged by others (RFC 8693 §4.4). */
+const kept = ({ may_act, nhi }: Claims): Claims => ({
+  ...(may_act === undefined ? {} : { may_act }),
+  ...(nhi === true ? { nhi } : {}),
+})
 
 const ticketUsed = (): Error => invalidGrant('the ticket has expired or was used before')
 
@@ -159,6 +166,7 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
         : {}),
       claims: {
         ...actingChain(token?.claims['act'], undefined),
+        ...kept(token?.claims ?? {}),
         authorization: { permissions },
       },
       lifespan: Math.min(rest, longest),

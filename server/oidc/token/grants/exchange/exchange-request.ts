@@ -13,7 +13,7 @@ export const exchangeParameters = {
   subject_token_type: `${accessTokenType}, ${idTokenType}`,
   actor_token: 'The token of the actor.',
   actor_token_type: `${accessTokenType}, ${idTokenType}`,
-  requested_token_type: accessTokenType,
+  requested_token_type: `${accessTokenType}, urn:ietf:params:oauth:token-type:id-jag`,
   audience: 'The service that the token is for; may be repeated.',
 }
 

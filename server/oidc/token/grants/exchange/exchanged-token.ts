@@ -3,13 +3,16 @@
  * id token, which speaks for the grant that it came of.
  */
 
+import { own } from '#schemas/own.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { offlineScope, openidScope, parseScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
-import { invalidRequest, type OAuthError } from '../../../errors.ts'
+import { invalidDpopProof, invalidRequest, type OAuthError } from '../../../errors.ts'
+import { boundKey } from '../../dpop.ts'
 import type { GrantContext } from '../grant.ts'
+import { createLiveIdToken } from './live-id-token.ts'
 
 export type TokenName = 'subject_token' | 'actor_token'
 
@@ -44,10 +47,20 @@ export const badToken = (name: TokenName, detail: string): OAuthError =>
 const isHeldBy = ({ clientId }: TokenClient, { claims, client }: VerifiedToken): boolean =>
   client.clientId === clientId || [claims['aud']].flat().includes(clientId)
 
-/** A service that got a bound token cannot prove its key; the client it was issued to must. */
-const isProven = ({ client, jkt }: GrantContext, token: VerifiedToken): boolean => {
-  const bound = (token.claims['cnf'] as { jkt?: unknown } | undefined)?.jkt
-  return bound === undefined || token.client.clientId !== client.clientId || bound === jkt
+/**
+ * The client that a bound token was issued to proves its key (RFC 9449 §5). A service that received the token cannot; it
+ * proves a key of its own, which the new token is bound to: no exchange makes an unbound token of a bound one.
+ */
+const checkBinding = (
+  { client, jkt }: GrantContext,
+  name: TokenName,
+  { claims, client: holder }: VerifiedToken,
+): void => {
+  if (claims['cnf'] === undefined) return
+  const isHolder = holder.clientId === client.clientId
+  if (isHolder && boundKey(claims) !== jkt) throw badToken(name, 'it is bound to another key')
+  if (jkt === undefined)
+    throw invalidDpopProof(`the ${name} is bound to a key: prove a key of the client by DPoP`)
 }
 
 export const createReadExchangedToken = ({
@@ -72,35 +85,22 @@ export const createReadExchangedToken = ({
     }
   }
 
-  /** For the client that it was issued to; what the grant says of actors holds for it too. */
-  const idToken = async (
-    { issuer, client }: GrantContext,
-    value: string,
-  ): Promise<ExchangedToken | undefined> => {
-    const token = await verifier.idToken(issuer, value)
-    if (token?.aud !== client.clientId || token.exp * 1000 <= clock.now()) return undefined
-    const live = await verifier.grant(issuer, token.grantId)
-    if (!live?.user || live.grant.client_id !== client.id) return undefined
-    const claims = { ...grantsStore.dataOf(live.grant).claims, ...token.claims }
-    return { ...live, claims, client, scope: grantsStore.scopeOf(live.grant) }
-  }
-
   const readers: Readonly<Record<string, typeof accessToken>> = {
     [accessTokenType]: accessToken,
-    [idTokenType]: idToken,
+    [idTokenType]: createLiveIdToken({ verifier, grantsStore, clock }),
   }
 
   return async (context, name, mayShow = async () => false) => {
     const { client, form } = context
     const value = form.require(name)
-    const read = readers[form.require(`${name}_type`)]
+    const read = own(readers, form.require(`${name}_type`))
     if (!read)
       throw invalidRequest(`${name}_type must be one of ${Object.keys(readers).join(', ')}`)
     const token = await read(context, value)
     if (!token) throw badToken(name, 'it is not of this realm, or not alive')
     if (!isHeldBy(client, token) && !(await mayShow(token)))
       throw badToken(name, 'it is not for this client')
-    if (!isProven(context, token)) throw badToken(name, 'it is bound to another key')
+    checkBinding(context, name, token)
     return { ...token, scope: token.scope.filter((one) => one !== offlineScope) }
   }
 }

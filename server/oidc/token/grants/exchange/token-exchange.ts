@@ -17,6 +17,7 @@ import { readTokenId } from '#server/tokens/token-ids.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import { invalidScope, unauthorizedClient } from '../../../errors.ts'
 import { type Actor, actingChain, mayAct } from '../../acting.ts'
+import { asksForIdJag, hasTargets, idJagType } from '../cross-application/id-jag.ts'
 import type { Grant, GrantContext } from '../grant.ts'
 import {
   allowedAudiences,
@@ -63,6 +64,7 @@ export const tokenExchange = (
     readonly agents: Pick<Agents, 'of'>
   },
   delegate: Grant,
+  jag: Grant,
 ): Grant => {
   const read = createReadExchangedToken(parts)
 
@@ -79,7 +81,12 @@ export const tokenExchange = (
   return {
     name: 'token-exchange',
     event: 'TOKEN_EXCHANGE',
-    otherEvents: [delegate.event],
+    otherEvents: [delegate.event, jag.event],
+    variant: (form) => (asksForIdJag(form) ? jag : undefined),
+    metadata: async (issuer): Promise<Readonly<Record<string, unknown>>> =>
+      (await hasTargets(issuer))
+        ? { identity_chaining_requested_token_types_supported: [idJagType] }
+        : {},
     eventFor: async ({ issuer: { view }, client: { clientId } }) =>
       (await parts.agents.of(view, clientId)) ? delegate.event : undefined,
     parameters: exchangeParameters,
