@@ -63,6 +63,10 @@ const declarations = (): ReadonlyMap<string, string> => {
   )
 }
 
+/** The permission that an admin route needs, or the callers of another one. */
+const admittedTo = ({ config }: RouteOptions): string =>
+  config?.permission ?? (config?.callers?.join(',') || 'anonymous')
+
 export const listRoutes = async (): Promise<PrintedRoute[]> => {
   // Above this floor, and needed by nothing but this script.
   const { createApp } = await import('#server/run/app.ts')
@@ -76,7 +80,7 @@ export const listRoutes = async (): Promise<PrintedRoute[]> => {
     const app = createApp(areas)
     const handlers = new Map(areas.admin.actions.map((one) => [one.operationId, one.handle]))
     const files = declarations()
-    const found: PrintedRoute[] = []
+    const found: RouteOptions[] = []
 
     const sourceOf = ({ config: own, schema, handler }: RouteOptions): string => {
       const declared = files.get(own?.kind ?? '')
@@ -85,20 +89,22 @@ export const listRoutes = async (): Promise<PrintedRoute[]> => {
       return locator.inspect(handlers.get(id) ?? handler)
     }
     app.addHook('onRoute', (route) => {
-      const method = String(route.method)
-      if (method === 'HEAD') return
-      found.push({
-        method,
-        path: route.url,
-        permission: route.config?.permission ?? 'anonymous',
-        events: eventsOf(method, route.config).join(',') || '-',
-        source: sourceOf(route),
-      })
+      if (String(route.method) !== 'HEAD') found.push(route)
     })
     await app.ready()
+    // The hooks of inner scopes have added to the routes by now.
+    const printed = found.map(
+      (route): PrintedRoute => ({
+        method: String(route.method),
+        path: route.url,
+        permission: admittedTo(route),
+        events: eventsOf(String(route.method), route.config).join(',') || '-',
+        source: sourceOf(route),
+      }),
+    )
     await app.close()
     await areas.close()
-    return found.sort((a, b) => (a.path === b.path ? 0 : a.path < b.path ? -1 : 1))
+    return printed.sort((a, b) => (a.path === b.path ? 0 : a.path < b.path ? -1 : 1))
   } finally {
     locator.close()
     rmSync(data, { recursive: true, force: true })

@@ -72,6 +72,8 @@ declare module 'fastify' {
     bodyTypes?: readonly string[]
     /** What the handler takes as body; checked there, because a PUT may repeat read-only fields. */
     body?: JsonSchema
+    /** Parameters of the query that the handler reads itself, for the API description. */
+    query?: JsonSchema
     /** The path segment that audit events of this route carry. */
     resourceType?: string
     /** What it records, the event of the write itself first; by its method where it is not given. */

@@ -16,6 +16,8 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** For scopes that do not answer with problem documents. */
     refuseMethod?: RefuseMethod
+    /** For a path that only some realms have: a 405 would tell of it in the others. */
+    untold?: true
   }
 }
 
@@ -46,7 +48,8 @@ interface Followed {
 export const followRoutes = (app: FastifyInstance): ((path: string) => Place) => {
   const routes = new Map<string, Followed>()
   app.addHook('onRoute', (options) => {
-    const { url, method } = options
+    const { url, method, config } = options
+    if (config?.untold) return
     const route = routes.get(url) ?? { segments: url.split('/'), methods: new Set(), options }
     // OPTIONS is there for the preflights of browsers, not for callers to choose.
     for (const one of [method].flat()) if (one !== 'OPTIONS') route.methods.add(one)

@@ -15,17 +15,19 @@ import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { addressLane, messageQueue } from '#server/users/messages/post.ts'
 import { deleteInvitationsTo } from '#server/users/organizations/invitations.ts'
+import { forgetOwner } from './erased-owners.ts'
 
 export interface ErasureParts {
-  readonly storage: Pick<Storage, 'db'>
+  readonly storage: Storage
   readonly personalKeys: Pick<PersonalKeys, 'destroyPersonalKey'>
 }
 
 /** Beside the deletion of the user itself. */
-export const erasureStatements = (
+export const erasureStatements = async (
   { storage, personalKeys }: ErasureParts,
-  { id, realm, username, email, email_key }: UserRow,
-): Statement[] => {
+  user: UserRow,
+): Promise<Statement[]> => {
+  const { id, realm, username, email, email_key } = user
   const { db } = storage
   return [
     ...personalKeys.destroyPersonalKey(realm, id),
@@ -38,6 +40,7 @@ export const erasureStatements = (
     forgetNamesOf(storage, id),
     forgetClientsOf(storage, id),
     statement(db.deleteFrom('revision_operations').where('document_id', '=', id)),
+    ...(await forgetOwner(storage, user)),
     // Both hold keys of documents.
     forgetChanges(storage, realm),
     statement(db.deleteFrom('idempotency_keys').where('realm', '=', realm)),

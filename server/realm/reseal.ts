@@ -20,6 +20,7 @@ import { GuardFailedError, type Statement, type Storage } from '#server/storage/
 import { changeStatements } from '#server/storage/documents/changes.ts'
 import { guarded } from '#server/storage/statements.ts'
 import { type SealedColumn, sealedColumns } from '#server/storage/tables/sealed-columns.ts'
+import { authorizationPointer, signalStreamKind } from '#server/storage/tables/signal-tables.ts'
 import { linkTokensContext } from '#server/users/links/links.ts'
 
 type Row = Readonly<Record<string, unknown>>
@@ -77,6 +78,14 @@ const places: Readonly<Record<string, (json: unknown, row: Row, one: ResealOne) 
   'personal_keys.key': (json, row, one) =>
     one(json, personalKeyContext(text(row, 'realm'), text(row, 'user_id'))),
   'audit_emission.auth': (json, _, one) => one(json, emissionContext),
+  'signal_streams.authorization_header': (json, row, one) =>
+    one(
+      json,
+      secretContext(
+        { realm: text(row, 'realm'), kind: signalStreamKind, id: text(row, 'id') },
+        authorizationPointer,
+      ),
+    ),
 }
 
 const isSealed = (value: unknown): value is SealedValue =>

@@ -19,7 +19,10 @@ export const createApp = (areas: Areas): FastifyInstance => {
     },
   )
   // They have no end of their own that closing could wait for.
-  app.addHook('preClose', async () => audit.streams.close())
+  app.addHook('preClose', async () => {
+    audit.streams.close()
+    signals.endPolls()
+  })
   followApi(app, config.http.baseUrl)
   app.register((scope, _options, done) => {
     http.pages.routes(scope, realm.settingsOf)

@@ -28,9 +28,11 @@ export const jobHandlers = (areas: Areas): readonly JobHandler[] => [
   areas.scimOut.handler,
 ]
 
-/** The notice of a new device belongs to a sign-in and does not end sessions. */
+/** Neither the notice of a new device, which belongs to a sign-in, nor what is created: a directory is created by thousands. */
+const endsNoSession: readonly EventType[] = ['NEW_DEVICE', 'ADMIN_CREATE']
+
 const mayEndSessions = (category: EventCategory, type: EventType): boolean =>
-  type === 'LOGOUT' || (category !== 'AUTHN' && type !== 'NEW_DEVICE')
+  type === 'LOGOUT' || (category !== 'AUTHN' && !endsNoSession.includes(type))
 
 export const startBackground = async (areas: Areas): Promise<RunningJobs> => {
   const { given, jobs, audit, webhooks, scimOut, signals } = areas

@@ -41,6 +41,7 @@ export const tidy = async (areas: Areas): Promise<void> => {
     if (view) await areas.provisioning.endUnusedClients(view)
     keysLeft -= await keys.policies.prepare(name, keysLeft)
   }
+  await areas.signals.pauseIdle()
   await storage.append([
     ...tokens.grantsStore.forgetStatements(),
     ...forgetRequests(storage, clock.now()),

@@ -113,13 +113,13 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const saml = openSaml({ storage, clock, outgoing, recorder, metrics, jobs, keys, sessions, tokens, realm, http, signIn })
   const { beginSamlLogout } = saml
   const provisioning = openProvisioning({ storage, clock, secrets, outgoing, recorder, metrics, tokens, realm, http })
-  const signals = openSignals({ storage, clock, logger, outgoing, recorder, jobs, audit, tokens })
+  const signals = openSignals({ storage, clock, logger, outgoing, vault, recorder, jobs, audit, tokens })
   const oidc = openOidc({
     storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, authz, http, signIn,
     beginSamlLogout, broker, provisioning,
   })
   const scimOut = openScimOut({ storage, copy, clock, logger, outgoing, vault, metrics, jobs, audit })
-  const scimIn = openScimIn({ storage, clock, recorder, users, credentials, sessions, tokens, realm, http })
+  const scimIn = openScimIn({ storage, clock, recorder, users, credentials, sessions, tokens, realm, http, oidc })
   const agents = openAgents({ storage, copy, clock, logger, recorder, messaging, users, tokens, baseUrl })
   const selfService = openSelfService({
     storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, authz, realm, http, signIn, oidc, agents, scimIn, scimOut,

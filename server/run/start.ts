@@ -6,7 +6,7 @@ import { sealRest } from '#server/audit/sealing.ts'
 import type { Config } from '#server/config/index.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
-import { boundNewObjects } from '#server/platform/tuning/memory.ts'
+import { boundGarbage, boundNewObjects } from '#server/platform/tuning/memory.ts'
 import { isOn, switchOff } from '#server/platform/tuning/switches.ts'
 import { createApp } from './app.ts'
 import { startBackground } from './background.ts'
@@ -42,6 +42,7 @@ const listenError = (error: unknown, { host, port }: Config['http']): unknown =>
 /** Opens, listens and bootstraps; resolves to what stops it. */
 export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
   switchOff(config.runtime.tuningOff)
+  if (isOn('bound-garbage')) boundGarbage()
   const areas = await openServer({ config, logger, clock: systemClock })
   const { sealEvents, outbox } = areas.audit
   const app = createApp(areas)

@@ -114,8 +114,8 @@ export const createOwnData = (parts: OwnDataParts) => {
       [user],
       [
         ...sessions.revokeAllOf(user.id),
-        ...users.deleteStatements(user.id),
-        ...erasureStatements(parts, user),
+        ...users.deleteStatements(user.id, clock.now()),
+        ...(await erasureStatements(parts, user)),
       ],
     )
     await confirm(self, { statements, events: [selfEvent(self, 'USER_ERASED')] }, password)

@@ -23,7 +23,7 @@ import type { TokensArea } from '#server/tokens/open.ts'
 import type { UsersArea } from '#server/users/open.ts'
 import { createDataExport } from '#server/users/privacy/data-export.ts'
 import { accountRoutes } from './account-routes.ts'
-import { createOwnAgents } from './agents.ts'
+import { createOwnAgents, ownedRecords } from './agents.ts'
 import { deviceApprovals } from './approvals/device-approvals.ts'
 import { signInApprovals } from './approvals/sign-in-approvals.ts'
 import { createCredentials } from './credentials/credentials.ts'
@@ -52,7 +52,7 @@ export interface SelfServiceNeeds {
   readonly credentials: CredentialsArea
   readonly sessions: Sessions
   readonly tokens: TokensArea
-  readonly authz: Pick<AuthzArea, 'shares'>
+  readonly authz: Pick<AuthzArea, 'shares' | 'ownerPolicies'>
   readonly realm: Pick<RealmArea, 'lastAdmin' | 'settingsOf'>
   readonly http: HttpArea
   readonly signIn: Pick<SignInArea, 'browser' | 'brokers'>
@@ -79,10 +79,11 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
       ...(await needs.scimIn.sendersOf(userId)),
       ...(await needs.scimOut.accountsOf(view, userId)),
     ],
-    consentsOf: async (realm, userId) => [
-      ...(await consents.list(realm, userId)),
-      ...(await delegations.list(realm, userId)).map(delegationRecord),
-      ...(await sharesIn(needs.authz.shares, realm, userId)),
+    consentsOf: async (view, userId) => [
+      ...(await consents.list(view.realm, userId)),
+      ...(await delegations.list(view.realm, userId)).map(delegationRecord),
+      ...ownedRecords(await review.agentsIn(view), userId),
+      ...(await sharesIn(needs.authz, view.realm, userId)),
     ],
   })
   const own: OwnAccount = {
@@ -123,7 +124,13 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
     }),
     consents,
     revokeConsent: createRevokeConsent({ consents, recorder }),
-    sharing: createOwnSharing({ storage, shares: needs.authz.shares, users, recorder }),
+    sharing: createOwnSharing({
+      storage,
+      shares: needs.authz.shares,
+      ownerPolicies: needs.authz.ownerPolicies,
+      users,
+      recorder,
+    }),
     agents: createOwnAgents({ delegations, consents, lifecycle, review, recorder }),
     data: createOwnData({
       exportData,

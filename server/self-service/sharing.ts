@@ -11,6 +11,7 @@ import { Client, displayNameOf } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { isNamed } from '#server/authz/evaluation/facts.ts'
+import type { OwnerPolicies } from '#server/authz/owner-policies.ts'
 import type { Shares } from '#server/authz/shares.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
@@ -26,6 +27,7 @@ import { type Self, selfEvent } from './self.ts'
 interface Parts {
   readonly storage: Pick<Storage, 'db'>
   readonly shares: Shares
+  readonly ownerPolicies: Pick<OwnerPolicies, 'ofOwner' | 'remove'>
   readonly users: Pick<Users, 'find'>
   readonly recorder: Recorder
 }
@@ -44,6 +46,17 @@ export interface ShareRecord {
   readonly createdAt: number
 }
 
+/** A policy by which the user opens a resource, made through its application. */
+export interface PolicyRecord {
+  readonly id: string
+  readonly resourceId: string
+  readonly resource: string
+  readonly application: string
+  readonly name: string
+  /** Empty for all scopes of the resource. */
+  readonly scopes: readonly string[]
+}
+
 export interface OwnedResource {
   readonly id: string
   readonly name: string
@@ -58,6 +71,8 @@ export interface SharingRecord {
   readonly requests: readonly ShareRecord[]
   /** What the user shares with others. */
   readonly shares: readonly ShareRecord[]
+  /** Policies by which the user opens resources to roles, groups, clients and users. */
+  readonly policies: readonly PolicyRecord[]
   /** What others share with the user, and what the user has asked for. */
   readonly received: readonly ShareRecord[]
 }
@@ -101,9 +116,15 @@ const applicationOf = async (view: RealmView, clientId: string | null): Promise<
   return document ? displayNameOf(clientOf(document).doc) : ''
 }
 
-/** What a user shares and has asked for, without the names of others, for the export of the user's data. */
+/** What a user shares, decided and has asked for, without the names of others, for the export of the user's data. */
 export const sharesIn = async (
-  shares: Pick<Shares, 'ofOwner' | 'ofRequester'>,
+  {
+    shares,
+    ownerPolicies,
+  }: {
+    readonly shares: Pick<Shares, 'ofOwner' | 'ofRequester'>
+    readonly ownerPolicies: Pick<OwnerPolicies, 'ofOwner'>
+  },
   realm: string,
   userId: string,
 ) => {
@@ -117,10 +138,17 @@ export const sharesIn = async (
   return [
     ...(await shares.ofOwner(realm, userId)).map(told('owner')),
     ...(await shares.ofRequester(realm, userId)).map(told('requester')),
+    ...(await ownerPolicies.ofOwner(realm, userId)).map(({ name, resourceId, scopes }) => ({
+      role: 'owner',
+      policy: name,
+      resourceId,
+      scopes,
+    })),
   ]
 }
 
-export const createOwnSharing = ({ storage, shares, users, recorder }: Parts) => {
+export const createOwnSharing = (parts: Parts) => {
+  const { storage, shares, ownerPolicies, users, recorder } = parts
   const ownedBy = async ({ issuer, user }: Self): Promise<readonly Managed[]> =>
     (await managedIn(issuer.view)).filter(({ doc }) => isNamed(doc.owner ?? '', user))
 
@@ -149,7 +177,22 @@ export const createOwnSharing = ({ storage, shares, users, recorder }: Parts) =>
     return records
   }
 
-  /** Fails as not-found where the share is none of the user's. */
+  const policiesOf = async (
+    { issuer: { name: realm, view }, user }: Self,
+    owned: readonly Managed[],
+  ): Promise<readonly PolicyRecord[]> => {
+    const byId = new Map(owned.map((one) => [one.document.id, one]))
+    const records: PolicyRecord[] = []
+    for (const { id, name, resourceId, scopes } of await ownerPolicies.ofOwner(realm, user.id)) {
+      const found = byId.get(resourceId)
+      if (!found) continue
+      const application = await applicationOf(view, found.document.parentId)
+      records.push({ id, name, resourceId, resource: nameOf(found.doc), application, scopes })
+    }
+    return records
+  }
+
+  /** Fails as not-found where the share or the policy is none of the user's. */
   const decide = async (
     self: Self,
     statements: readonly Statement[],
@@ -159,7 +202,7 @@ export const createOwnSharing = ({ storage, shares, users, recorder }: Parts) =>
       await recorder.commit(statements, [selfEvent(self, 'PERMISSION_DECISION', detail)])
     } catch (error) {
       if (!(error instanceof GuardFailedError)) throw error
-      throw new Problem('not-found', 'There is no such share of yours.')
+      throw new Problem('not-found', 'There is no such share or policy of yours.')
     }
   }
 
@@ -184,6 +227,7 @@ export const createOwnSharing = ({ storage, shares, users, recorder }: Parts) =>
         ),
         requests: given.filter(({ granted }) => !granted),
         shares: given.filter(({ granted }) => granted),
+        policies: await policiesOf(self, owned),
         received: await recordsOf(self, rows, (row) => row.owner_id),
       }
     },
@@ -223,6 +267,9 @@ export const createOwnSharing = ({ storage, shares, users, recorder }: Parts) =>
     /** Denies a request, or ends a share. */
     remove: (self: Self, id: string): Promise<void> =>
       decide(self, [shares.remove(self.user.id, id)], `removed ${id}`),
+
+    removePolicy: (self: Self, id: string): Promise<void> =>
+      decide(self, [ownerPolicies.remove(self.user.id, id)], `policy ${id} removed`),
   }
 }
 
@@ -255,6 +302,17 @@ const sharingSchema = {
     },
     requests: shareList,
     shares: shareList,
+    policies: {
+      type: 'array',
+      items: objectOf({
+        id: text,
+        resourceId: text,
+        resource: text,
+        application: text,
+        name: text,
+        scopes,
+      }),
+    },
     received: shareList,
   }),
 }
@@ -305,5 +363,15 @@ export const sharingOperations = (sharing: OwnSharing): Operation[] => [
     refusals: [401, 403, 404],
     events: ['PERMISSION_DECISION'],
     handle: (self, { params }) => sharing.remove(self, params.id),
+  },
+  {
+    method: 'DELETE',
+    path: `${path}/policies/:id`,
+    operationId: 'remove-own-policy',
+    summary: 'Removes a policy by which the user opens a resource',
+    replies: { 204: nothing },
+    refusals: [401, 403, 404],
+    events: ['PERMISSION_DECISION'],
+    handle: (self, { params }) => sharing.removePolicy(self, params.id),
   },
 ]

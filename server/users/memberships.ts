@@ -8,9 +8,10 @@ import { Group } from '#schemas/kinds/users/group.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { readInSlices } from '#server/storage/documents/reads.ts'
-import { preparedQuery } from '#server/storage/prepared.ts'
+import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
 import { inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { Tables, UserGroupRow, UserRoleRow, UserRow } from '#server/storage/tables/tables.ts'
+import { countFollowing, countJoins, countLeaves } from './group-versions.ts'
 import { noteUserChanges } from './user-changes.ts'
 
 type Db = Pick<Storage, 'db'>
@@ -113,24 +114,36 @@ export const unassignRole = ({ db }: Db, userId: string, roleId: string): Statem
   statement(db.deleteFrom('user_roles').where('user_id', '=', userId).where('role_id', '=', roleId))
 
 /** For users who are in none of them yet. */
-export const insertUserGroups = ({ db }: Db, rows: readonly UserGroupRow[]): Statement[] => [
-  ...insertRows(db, 'user_groups', rows),
-  ...noteMembers({ db }, rows),
+export const insertUserGroups = (
+  storage: Db,
+  rows: readonly UserGroupRow[],
+  now: number,
+): Statement[] => [
+  ...countJoins(storage, rows, now),
+  ...insertRows(storage.db, 'user_groups', rows),
+  ...noteMembers(storage, rows),
 ]
 
 const noteMembers = (storage: Db, rows: readonly UserGroupRow[]): Statement[] =>
   noteUserChanges(storage, [...new Set(rows.map(({ user_id }) => user_id))])
 
 /** Changes nothing for users who are members already. */
-export const joinGroups = ({ db }: Db, rows: readonly UserGroupRow[]): Statement[] =>
-  inSlices(rows).map((part) =>
+export const joinGroups = (
+  storage: Db,
+  rows: readonly UserGroupRow[],
+  now: number,
+): Statement[] => [
+  ...countJoins(storage, rows, now),
+  ...inSlices(rows).map((part) =>
     statement(
-      db
+      storage.db
         .insertInto('user_groups')
         .values(part)
         .onConflict((conflict) => conflict.doNothing()),
     ),
-  )
+  ),
+  ...noteMembers(storage, rows),
+]
 
 /** Direct members of the groups. */
 export const membershipsIn = ({ db }: Db, groupIds: readonly string[]): Promise<UserGroupRow[]> =>
@@ -139,43 +152,54 @@ export const membershipsIn = ({ db }: Db, groupIds: readonly string[]): Promise<
   )
 
 /** Each row goes, if it is there. */
-export const leaveGroups = ({ db }: Db, rows: readonly UserGroupRow[]): Statement[] => [
+export const leaveGroups = (
+  storage: Db,
+  rows: readonly UserGroupRow[],
+  now: number,
+): Statement[] => [
+  ...countLeaves(storage, rows, now),
   ...[...Map.groupBy(rows, ({ group_id }) => group_id)].flatMap(([groupId, own]) =>
     inSlices(own.map(({ user_id }) => user_id)).map((ids) =>
       statement(
-        db.deleteFrom('user_groups').where('group_id', '=', groupId).where('user_id', 'in', ids),
+        storage.db
+          .deleteFrom('user_groups')
+          .where('group_id', '=', groupId)
+          .where('user_id', 'in', ids),
       ),
     ),
   ),
-  ...noteMembers({ db }, rows),
+  ...noteMembers(storage, rows),
 ]
 
-/** The first statement changes no row where the user is a member already. */
-export const joinGroup = (
-  { db }: Db,
-  userId: string,
-  groupId: string,
-): [change: Statement, ...Statement[]] => [
-  statement(
-    db
+/** One membership that begins or ends, for an act that is to know whether anything changed. */
+export interface MembershipChange {
+  readonly before: readonly Statement[]
+  /** Changes no row where it is so already. */
+  readonly change: Statement
+  readonly after: readonly Statement[]
+}
+
+export const joinGroup = (storage: Db, row: UserGroupRow, now: number): MembershipChange => ({
+  before: countJoins(storage, [row], now),
+  change: statement(
+    storage.db
       .insertInto('user_groups')
-      .values({ user_id: userId, group_id: groupId })
+      .values(row)
       .onConflict((conflict) => conflict.doNothing()),
   ),
-  ...noteUserChanges({ db }, [userId]),
-]
+  after: noteMembers(storage, [row]),
+})
 
-/** The first statement changes no row where the user is no member. */
-export const leaveGroup = (
-  { db }: Db,
-  userId: string,
-  groupId: string,
-): [change: Statement, ...Statement[]] => [
-  statement(
-    db.deleteFrom('user_groups').where('user_id', '=', userId).where('group_id', '=', groupId),
+export const leaveGroup = (storage: Db, row: UserGroupRow, now: number): MembershipChange => ({
+  before: countLeaves(storage, [row], now),
+  change: statement(
+    storage.db
+      .deleteFrom('user_groups')
+      .where('user_id', '=', row.user_id)
+      .where('group_id', '=', row.group_id),
   ),
-  ...noteUserChanges({ db }, [userId]),
-]
+  after: noteMembers(storage, [row]),
+})
 
 /** Changes no row where the user is a member already. */
 export const joinOrganization = (
@@ -199,22 +223,39 @@ export const leaveOrganization = ({ db }: Db, userId: string, organizationId: st
       .where('organization_id', '=', organizationId),
   )
 
+interface DefaultRole {
+  readonly realm: string
+  readonly role: string
+}
+
+const givingRole = (
+  db: Kysely<Tables>,
+  userIds: readonly string[],
+  { realm, role }: DefaultRole,
+) => {
+  const query = sql`insert into user_roles (user_id, role_id, by_default)
+    select users.id, documents.id, 1 from users, documents
+    where users.id in (${sql.join(userIds)})
+      and documents.realm = ${realm} and documents.kind = 'role' and documents.key = ${role}
+    on conflict (user_id, role_id) do nothing`
+  return { compile: () => query.compile(db) }
+}
+
+const giveRoleToOne = preparedStatement(
+  (db, { id, realm, role }: { id: string; realm: string; role: string }) =>
+    givingRole(db, [id], { realm, role }),
+)
+
 /** The default role for new users, by its key; to be run once the documents are written, since the role may be new too. */
 export const assignDefaultRole = (
   { db }: Db,
   userIds: readonly string[],
-  { realm, role }: { readonly realm: string; readonly role: string },
-): Statement[] =>
-  inSlices(userIds).map((ids) =>
-    raw(
-      db,
-      sql`insert into user_roles (user_id, role_id, by_default)
-        select users.id, documents.id, 1 from users, documents
-        where users.id in (${sql.join(ids)})
-          and documents.realm = ${realm} and documents.kind = 'role' and documents.key = ${role}
-        on conflict (user_id, role_id) do nothing`,
-    ),
-  )
+  { realm, role }: DefaultRole,
+): Statement[] => {
+  const [id, ...others] = userIds
+  if (id !== undefined && others.length === 0) return [giveRoleToOne(db, { id, realm, role })]
+  return inSlices(userIds).map((ids) => statement(givingRole(db, ids, { realm, role })))
+}
 
 /**
  * Memberships of managed users follow the references of their documents, whatever keys those had a moment ago. To be run
@@ -227,7 +268,14 @@ export const followReferences = (
 ): Statement[] =>
   inSlices(userIds).flatMap((ids) => [
     statement(db.deleteFrom('user_roles').where('user_id', 'in', ids).where('by_default', '=', 0)),
-    statement(db.deleteFrom('user_groups').where('user_id', 'in', ids)),
+    ...countFollowing({ db }, ids, now),
+    raw(
+      db,
+      sql`delete from user_groups where user_id in (${sql.join(ids)})
+        and not exists (select 1 from document_refs
+          where from_id = user_groups.user_id and path = '/groups'
+          and to_id = user_groups.group_id)`,
+    ),
     // A role that the document names is the document's to take away.
     raw(
       db,
@@ -240,7 +288,8 @@ export const followReferences = (
       db,
       sql`insert into user_groups (user_id, group_id)
         select distinct from_id, to_id from document_refs
-        where from_id in (${sql.join(ids)}) and path = '/groups'`,
+        where from_id in (${sql.join(ids)}) and path = '/groups'
+        on conflict do nothing`,
     ),
     // Who stays a member has joined when they joined.
     raw(

@@ -4,12 +4,13 @@
  */
 
 import { effectivePermissions, type Permission } from '#schemas/access/permissions.ts'
-import type { GroupDoc } from '#schemas/kinds/users/group.ts'
-import type { RoleDoc } from '#schemas/kinds/users/role.ts'
+import { Group, type GroupDoc } from '#schemas/kinds/users/group.ts'
+import { Role, type RoleDoc } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { rolesAndGroupsOf } from './memberships.ts'
 
 /** Where roles and groups are looked up. */
 export type Granting = Pick<RealmView, 'get' | 'byId'>
@@ -73,19 +74,15 @@ export const createRanks = ({ db }: Pick<Storage, 'db'>): Ranks => {
   }
 
   const permissionsOf: Ranks['permissionsOf'] = async (view, userId) => {
-    const [direct, groups] = await Promise.all([
-      db.selectFrom('user_roles').select('role_id').where('user_id', '=', userId).execute(),
-      db.selectFrom('user_groups').select('group_id').where('user_id', '=', userId).execute(),
-    ])
+    const held = await rolesAndGroupsOf(db, { userId })
+    const idsOf = (wanted: string): string[] =>
+      held.flatMap(({ kind, id }) => (kind === wanted ? [id] : []))
     const roles: StoredDocument[] = []
-    for (const { role_id } of direct) {
-      const role = await view.byId('role', role_id)
+    for (const id of idsOf(Role.kind)) {
+      const role = await view.byId(Role.kind, id)
       if (role) roles.push(role)
     }
-    const through = await rolesOfGroups(
-      view,
-      groups.map(({ group_id }) => group_id),
-    )
+    const through = await rolesOfGroups(view, idsOf(Group.kind))
     return closure(view, [...roles, ...(await named(view, through))])
   }
 

@@ -3,24 +3,33 @@
  * groups notes the users in the same transaction, whoever calls it; in a realm without SCIM targets that is one look at an index.
  */
 
-import { type Selectable, sql } from 'kysely'
+import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { preparedStatement } from '#server/storage/prepared.ts'
 import { inSlices, statement } from '#server/storage/statements.ts'
 import type { UserChangeRow } from '#server/storage/tables/scim-tables.ts'
+import type { Tables } from '#server/storage/tables/tables.ts'
 
 type Db = Pick<Storage, 'db'>
 
 export type UserChange = Selectable<UserChangeRow>
 
+const noting = (db: Kysely<Tables>, ids: readonly string[]) => {
+  const query = sql`insert into user_changes (realm, user_id)
+    select users.realm, users.id from users where users.id in (${sql.join(ids)})
+      and exists (select 1 from documents
+        where documents.realm = users.realm and documents.kind = 'scim-target')`
+  return { compile: () => query.compile(db) }
+}
+
+const noteOne = preparedStatement((db, { id }: { id: string }) => noting(db, [id]))
+
 /** While the users are in their table: after an insert, before a deletion. */
-export const noteUserChanges = ({ db }: Db, ids: readonly string[]): Statement[] =>
-  inSlices(ids).map((part) => {
-    const query = sql`insert into user_changes (realm, user_id)
-      select users.realm, users.id from users where users.id in (${sql.join(part)})
-        and exists (select 1 from documents
-          where documents.realm = users.realm and documents.kind = 'scim-target')`
-    return statement({ compile: () => query.compile(db) })
-  })
+export const noteUserChanges = ({ db }: Db, ids: readonly string[]): Statement[] => {
+  const [id, ...others] = ids
+  if (id !== undefined && others.length === 0) return [noteOne(db, { id })]
+  return inSlices(ids).map((part) => statement(noting(db, part)))
+}
 
 /** The oldest that were noted. */
 export const notedUserChanges = ({ db }: Db, max: number): Promise<UserChange[]> =>

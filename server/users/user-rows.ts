@@ -7,6 +7,7 @@ import { isStorable, readInSlices } from '#server/storage/documents/reads.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, held, inSlices, statement } from '#server/storage/statements.ts'
 import type { Tables, UserRow } from '#server/storage/tables/tables.ts'
+import { countDepartures } from './group-versions.ts'
 import { noteUserChanges } from './user-changes.ts'
 
 type Db = Pick<Storage, 'db'>
@@ -74,6 +75,14 @@ const sameVersion = ({ db }: Db) =>
 export const holdUser = (storage: Db, id: string): Statement =>
   guarded(sameVersion(storage).where('id', '=', id), `user:${id}`)
 
+/** Locks the user, and fails the guard where they changed since the row was read, or are gone. */
+export const holdUserVersion = (
+  storage: Db,
+  { id, version }: Pick<UserRow, 'id' | 'version'>,
+  guard: string,
+): Statement =>
+  guarded(sameVersion(storage).where('id', '=', id).where('version', '=', version), guard)
+
 /** Locks the one user that the query selects, and fails the guard where it selects none. */
 export const holdSelectedUser = (storage: Db, selected: UserIds, guard: string): Statement =>
   guarded(sameVersion(storage).where('id', 'in', selected), guard)
@@ -118,8 +127,9 @@ export const releaseUsers = ({ db }: Db, ids: readonly string[], now: number): S
   )
 
 /** Rows that refer to the users are deleted with them. */
-export const deleteUsers = ({ db }: Db, ids: readonly string[]): Statement[] => [
+export const deleteUsers = ({ db }: Db, ids: readonly string[], now: number): Statement[] => [
   ...noteUserChanges({ db }, ids),
+  ...countDepartures({ db }, ids, now),
   ...inSlices(ids).map((part) =>
     guarded(db.deleteFrom('users').where('id', 'in', part), 'users', part.length),
   ),

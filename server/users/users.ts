@@ -11,6 +11,7 @@ import { preparedQuery } from '#server/storage/prepared.ts'
 import { changeRows, guarded, inSlices, insertRows, statement } from '#server/storage/statements.ts'
 import type { Tables, UserRow } from '#server/storage/tables/tables.ts'
 import { refusal } from '#server/storage/values.ts'
+import { countDepartures } from './group-versions.ts'
 import { foldName } from './names.ts'
 import { noteUserChanges } from './user-changes.ts'
 
@@ -46,7 +47,7 @@ export interface Users {
     changes: readonly { readonly before: UserRow | undefined; readonly after: UserRow }[],
   ): Statement[]
   /** Everything that hangs on the user goes with it. */
-  deleteStatements(id: string): Statement[]
+  deleteStatements(id: string, now: number): Statement[]
   /** What a refused write of this user tells the caller: a 409 that names the field, or the error itself. */
   explain(error: unknown, user: UserRow): Promise<unknown>
 }
@@ -79,6 +80,13 @@ const namedUser = preparedQuery(
       .select(['credentials.id as credential_id', 'credentials.secret as credential_secret'])
       .where('user_names.realm', '=', realm)
       .where('user_names.name', '=', key),
+)
+
+/** By the id as it is given, or in lower case. */
+const userById = preparedQuery(
+  'user',
+  (db, { realm, id, lowered }: { realm: string; id: string; lowered: string }) =>
+    db.selectFrom('users').selectAll().where('realm', '=', realm).where('id', 'in', [id, lowered]),
 )
 
 export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
@@ -118,10 +126,17 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
   return {
     async find(realm, idOrUsername) {
       if (refusal(idOrUsername) !== undefined) return undefined
-      const query = db.selectFrom('users').selectAll().where('realm', '=', realm)
-      return isUuid(idOrUsername)
-        ? query.where('id', 'in', [idOrUsername, idOrUsername.toLowerCase()]).executeTakeFirst()
-        : query.where('username_key', '=', foldName(idOrUsername)).executeTakeFirst()
+      if (isUuid(idOrUsername)) {
+        const lowered = idOrUsername.toLowerCase()
+        const [row] = await userById(db, { realm, id: idOrUsername, lowered })
+        return row
+      }
+      return db
+        .selectFrom('users')
+        .selectAll()
+        .where('realm', '=', realm)
+        .where('username_key', '=', foldName(idOrUsername))
+        .executeTakeFirst()
     },
 
     async findByLogin(realm, name, { withEmail }) {
@@ -219,8 +234,9 @@ export const createUsers = ({ db }: Pick<Storage, 'db'>): Users => {
       ]
     },
 
-    deleteStatements: (id) => [
+    deleteStatements: (id, now) => [
       ...noteUserChanges({ db }, [id]),
+      ...countDepartures({ db }, [id], now),
       guarded(db.deleteFrom('users').where('id', '=', id), `user:${id}`),
     ],
 

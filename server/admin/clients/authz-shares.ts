@@ -14,7 +14,7 @@ import { actionEvent } from '../event.ts'
 
 export interface AuthzSharesParts {
   readonly storage: Pick<Storage, 'db'>
-  readonly shares: Pick<Shares, 'ofClient' | 'removeOf'>
+  readonly shares: Pick<Shares, 'list' | 'removeOf'>
   readonly recorder: Recorder
 }
 
@@ -53,7 +53,7 @@ export const authzShareActions = ({ storage, shares, recorder }: AuthzSharesPart
     handle: async (context) => {
       const client = await clientIn(context)
       const { first, max } = context.query as { first: number; max: number }
-      const rows = await shares.ofClient(client.id, { first, max })
+      const rows = await shares.list({ clientId: client.id, first, max })
       const ids = [...new Set(rows.flatMap((row) => [row.owner_id, row.requester_id]))]
       const names = new Map((await usersByIds(storage, ids)).map((one) => [one.id, one.username]))
       return Promise.all(

@@ -107,7 +107,7 @@ const securityOf = (callers: readonly CallerKind[] = [], isWrite: boolean) =>
   callers.map((caller) => {
     if (caller === 'session') return isWrite ? { session: [], xsrf: [] } : { session: [] }
     if (caller === 'page') return { session: [] }
-    return caller === 'account-token' ? { 'account-token': [] } : { token: [] }
+    return { [caller]: [] }
   })
 
 const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = ({
@@ -137,6 +137,7 @@ const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = ({
     schema: {
       ...described,
       ...parametersIn(url),
+      ...(config.query ? { querystring: config.query } : {}),
       tags: described.tags ?? [tagOf(url)],
       response: replies(described.response, kind),
       ...(kind !== undefined && isWrite && method !== 'POST' ? { headers: ifMatch } : {}),
@@ -216,6 +217,12 @@ const optionsFor = (baseUrl: string): FastifyDynamicSwaggerOptions => ({
           bearerFormat: 'JWT',
           description:
             'An access token of a user with the scope openid, or of a client (client_credentials).',
+        },
+        'scim-token': {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'A SCIM token of the realm, or an access token of a client that provisioning.scimClients names.',
         },
         xsrf: {
           type: 'apiKey',

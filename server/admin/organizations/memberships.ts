@@ -16,6 +16,7 @@ import {
   joinOrganization,
   leaveGroup,
   leaveOrganization,
+  type MembershipChange,
   membersOfGroup,
   membersOfOrganization,
 } from '#server/users/memberships.ts'
@@ -24,8 +25,6 @@ import { ignoreDone, unlessDone } from '../credentials/already.ts'
 import { changeManagedUser } from '../users/managed-user.ts'
 import { showUsers, type UserParts, userEvent, userSchema, userToChange } from '../users/users.ts'
 
-type Change = readonly [change: Statement, ...Statement[]]
-
 /** One kind of membership. */
 interface Membership {
   readonly kind: Kind
@@ -33,9 +32,8 @@ interface Membership {
   /** The field of a managed user that names it. */
   readonly field: 'groups' | 'organizations'
   readonly members: (parts: UserParts, id: string) => Promise<UserRow[]>
-  /** The first statement is the change itself, which touches no row where it is so already. */
-  readonly join: (parts: UserParts, userId: string, id: string) => Change
-  readonly leave: (parts: UserParts, userId: string, id: string) => Change
+  readonly join: (parts: UserParts, userId: string, id: string) => MembershipChange
+  readonly leave: (parts: UserParts, userId: string, id: string) => MembershipChange
   /** Refuses to hand out what the caller does not hold. */
   readonly refuse: (parts: UserParts, context: ActionContext, to: StoredDocument) => Promise<void>
 }
@@ -45,8 +43,10 @@ const groups: Membership = {
   param: 'groupId',
   field: 'groups',
   members: ({ storage }, id) => membersOfGroup(storage, id),
-  join: ({ storage }, userId, id) => joinGroup(storage, userId, id),
-  leave: ({ storage }, userId, id) => leaveGroup(storage, userId, id),
+  join: ({ storage, clock }, userId, id) =>
+    joinGroup(storage, { user_id: userId, group_id: id }, clock.now()),
+  leave: ({ storage, clock }, userId, id) =>
+    leaveGroup(storage, { user_id: userId, group_id: id }, clock.now()),
   refuse: async ({ ranks }, { view, caller }, group) => {
     for (const permission of await ranks.permissionsOfGroup(view, group.id))
       if (!caller.permissions.has(permission))
@@ -54,17 +54,24 @@ const groups: Membership = {
   },
 }
 
+const alone = (change: Statement): MembershipChange => ({ before: [], change, after: [] })
+
 const organizations: Membership = {
   kind: Organization,
   param: 'orgId',
   field: 'organizations',
   members: ({ storage }, id) => membersOfOrganization(storage, id),
-  join: ({ storage, clock }, userId, id) => [joinOrganization(storage, userId, id, clock.now())],
-  leave: ({ storage }, userId, id) => [leaveOrganization(storage, userId, id)],
+  join: ({ storage, clock }, userId, id) =>
+    alone(joinOrganization(storage, userId, id, clock.now())),
+  leave: ({ storage }, userId, id) => alone(leaveOrganization(storage, userId, id)),
   refuse: async () => undefined,
 }
 
-const onceOnly = ([change, ...notes]: Change): Statement[] => [unlessDone(change), ...notes]
+const onceOnly = ({ before, change, after }: MembershipChange): Statement[] => [
+  ...before,
+  unlessDone(change),
+  ...after,
+]
 
 const actionsOf = (parts: UserParts, membership: Membership): Action[] => {
   const { kind, param, field } = membership

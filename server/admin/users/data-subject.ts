@@ -80,7 +80,7 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
       if (isSelf(context.caller, user.id))
         throw new Problem('conflict', 'you cannot erase yourself here; ask for it at your account')
       const data = {
-        statements: erasureStatements(parts, user),
+        statements: await erasureStatements(parts, user),
         events: [userEvent(context, 'USER_ERASED', user.id)],
       }
       if (user.managed === 1) {
@@ -96,7 +96,7 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
           [user],
           [
             ...parts.sessions.revokeAllOf(user.id),
-            ...parts.users.deleteStatements(user.id),
+            ...parts.users.deleteStatements(user.id, parts.clock.now()),
             ...data.statements,
           ],
         ),

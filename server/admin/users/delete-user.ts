@@ -22,7 +22,10 @@ export const deleteUser = (parts: UserParts): Action => ({
     const deletion = await parts.lastAdmin.aroundData(
       context.view,
       [user],
-      [...parts.sessions.revokeAllOf(user.id), ...parts.users.deleteStatements(user.id)],
+      [
+        ...parts.sessions.revokeAllOf(user.id),
+        ...parts.users.deleteStatements(user.id, parts.clock.now()),
+      ],
     )
     if (!asksForMatch(context)) return parts.recorder.commit(deletion, [event])
     try {

@@ -1,9 +1,21 @@
-/** Groups: what a read adds to the document. */
+/** Groups: what a read adds to the document, and that a group which comes, moves or goes changes the members of those above it. */
 
+import { countChildren } from '#server/users/group-versions.ts'
 import { groupSizes } from '#server/users/memberships.ts'
 import type { Behaviour } from './behaviour.ts'
 
 export const group: Behaviour = {
+  prepare: async (drafts, tools) => {
+    const changed = drafts.flatMap((draft) => {
+      const parents = [draft.before?.parentId ?? null, tools.drafts.parentIdOf(draft)]
+      return parents[0] === parents[1] ? [] : parents.filter((id) => id !== null)
+    })
+    return {
+      prepared: drafts.map(() => ({})),
+      statements: countChildren(tools, [...new Set(changed)], tools.now),
+    }
+  },
+
   present: async (documents, tools) => {
     const ids = documents.map(({ id }) => id)
     const sizes = await groupSizes(tools, ids)

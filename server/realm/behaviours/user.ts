@@ -255,7 +255,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
         prepared,
         statements: [
           ...endSessions(tools, gone),
-          ...deleteUsers(tools, gone),
+          ...deleteUsers(tools, gone, tools.now),
           ...releaseUsers(tools, released, tools.now),
           ...users.saveStatements(saved),
           ...followReferences(

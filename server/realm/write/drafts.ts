@@ -137,6 +137,13 @@ export class Drafts {
     )
   }
 
+  /** The id of the document above this one, as it will be. */
+  parentIdOf({ kind, key, before, body }: Draft): string | null {
+    const above = body === null ? null : parentKeyOf(kind, key)
+    if (above === null) return null
+    return this.find(kind.parentKind ?? '', above)?.id ?? before?.parentId ?? null
+  }
+
   /** Documents that change or go because this one goes. */
   along(draft: Draft): ReadonlySet<Draft> {
     return this.#along.get(draft) ?? new Set()

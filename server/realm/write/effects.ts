@@ -1,7 +1,6 @@
 /** From decided drafts to the documents as they will stand, with ids, versions, owners and sealed secrets. */
 
 import { diff, type FieldChange } from '#schemas/diff.ts'
-import { parentKeyOf } from '#schemas/kind.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { Vault } from '#server/keys/vault.ts'
@@ -73,14 +72,12 @@ export const effectOf = (
 ): Effect => {
   const { before, body, kind } = draft
   if (body === null) return { draft, before, after: null, prepared }
-  const above = parentKeyOf(kind, draft.key)
-  const parent = above === null ? undefined : context.drafts.find(kind.parentKind ?? '', above)
   const after: StoredDocument = {
     id: draft.id,
     realm: context.realm,
     kind: kind.kind,
     key: draft.key,
-    parentId: above === null ? null : (parent?.id ?? before?.parentId ?? null),
+    parentId: context.drafts.parentIdOf(draft),
     origin: draft.origin,
     owner: draft.owner,
     protected: draft.protected,

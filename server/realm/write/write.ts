@@ -52,6 +52,8 @@ export interface WriteRequest {
 }
 
 export interface Alongside {
+  /** What must hold before any document is written. */
+  readonly guards?: readonly Statement[]
   readonly statements: readonly Statement[]
   readonly events: readonly AuditEvent[]
 }
@@ -138,7 +140,11 @@ export const createWriter = (parts: WriterParts): Writer => {
     if (dryRun) return { revision: snapshot.revision, effects, drafts }
     if (effects.length === 0) {
       const alongside = request.alongside?.(effects, snapshot.revision)
-      if (alongside) await recorder.commit(alongside.statements, alongside.events)
+      if (alongside)
+        await recorder.commit(
+          [...(alongside.guards ?? []), ...alongside.statements],
+          alongside.events,
+        )
       return { revision: snapshot.revision, effects, drafts }
     }
     const commit = commitOf(effects, {
@@ -161,6 +167,7 @@ export const createWriter = (parts: WriterParts): Writer => {
               { name: realm, revision: 0, seq: 0, created_at: now },
             ])
           : []),
+        ...(alongside?.guards ?? []),
         ...commit.statements,
         ...(alongside?.statements ?? []),
         ...kept,

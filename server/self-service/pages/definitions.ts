@@ -118,7 +118,7 @@ export interface AccountApplicationsPage extends AccountSectionPage {
   readonly consents: readonly OwnConsent[]
 }
 
-/** Posts `approve` or `remove`, the id of a share; or `resource`, `username` and `scope.<name>` for each ticked scope. */
+/** Posts `approve` or `remove`, the id of a share; `policy`, the id of a policy to remove; or `resource`, `username` and `scope.<name>` for each ticked scope. */
 export interface AccountSharingPage extends AccountSectionPage, SharingRecord {
   /** What the form held whose username no other user has. */
   readonly tried?: { readonly resourceId: string; readonly username: string } | undefined

@@ -1,4 +1,4 @@
-/** The page of shared resources: requests to answer, shares to end, and a form to share. */
+/** The page of shared resources: requests to answer, shares and policies to end, and a form to share. */
 
 import { Problem } from '#schemas/problems.ts'
 import type { Parameters } from '#server/oidc/parameters.ts'
@@ -53,7 +53,7 @@ export const sharingPage = ({ pages, frame, sharing }: SharingPageParts): Accoun
     name: 'sharing-page',
     summary: 'Resources that the user shares',
     show: (visit) => show(visit),
-    fields: ['approve', 'remove', 'resource', 'username'],
+    fields: ['approve', 'remove', 'policy', 'resource', 'username'],
     events: ['PERMISSION_DECISION'],
     submit: async (visit, form) => {
       const self = selfOf(visit)
@@ -63,7 +63,9 @@ export const sharingPage = ({ pages, frame, sharing }: SharingPageParts): Accoun
         await sharing.approve(self, approve)
         return goTo(visit, path, 'saved')
       }
-      await sharing.remove(self, form.get('remove') ?? '')
+      const policy = form.get('policy')
+      if (policy === undefined) await sharing.remove(self, form.get('remove') ?? '')
+      else await sharing.removePolicy(self, policy)
       return goTo(visit, path, 'removed')
     },
   }

@@ -10,7 +10,7 @@ import { newId } from '#server/platform/ids.ts'
 import type { Keyring, SealedValue } from '#server/platform/sealing.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
-import { preparedQuery } from '#server/storage/prepared.ts'
+import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { FederatedLinkRow } from '#server/storage/tables/broker-tables.ts'
 
@@ -76,6 +76,27 @@ const linkBySubject = preparedQuery(
       .where('provider', '=', key.provider)
       .where('issuer', '=', key.issuer)
       .where('subject', '=', key.subject),
+)
+
+/** Null leaves the name as it is. */
+type Touch = {
+  readonly id: string
+  readonly alias: string
+  readonly username: string | null
+  readonly tokens: string | null
+  readonly now: number
+}
+
+const touchLink = preparedStatement((db, { id, alias, username, tokens, now }: Touch) =>
+  db
+    .updateTable('federated_links')
+    .set({
+      alias,
+      last_login_at: now,
+      tokens,
+      username: sql<string | null>`coalesce(${username}, username)`,
+    })
+    .where('id', '=', id),
 )
 
 export const createLinks = ({
@@ -246,17 +267,13 @@ export const createLinks = ({
         readonly tokens?: StoredTokens | undefined
       },
     ): Statement =>
-      statement(
-        db
-          .updateTable('federated_links')
-          .set({
-            alias,
-            last_login_at: clock.now(),
-            tokens: tokens ? sealTokens(link.realm, link.id, tokens) : null,
-            ...(username === undefined ? {} : { username }),
-          })
-          .where('id', '=', link.id),
-      ),
+      touchLink(db, {
+        id: link.id,
+        alias,
+        username: username ?? null,
+        tokens: tokens ? sealTokens(link.realm, link.id, tokens) : null,
+        now: clock.now(),
+      }),
 
     /** Fails the guard where other tokens were kept meanwhile. */
     keepTokens: (

@@ -6,10 +6,11 @@
 import { type Kysely, sql } from 'kysely'
 import { Group } from '#schemas/kinds/users/group.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { preparedQuery } from '#server/storage/prepared.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { MappedMembershipRow } from '#server/storage/tables/broker-tables.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
-import { assignRole, joinGroup, leaveGroup, unassignRole } from '../memberships.ts'
+import { assignRole, joinGroups, leaveGroups, unassignRole } from '../memberships.ts'
 
 type Db = Pick<Storage, 'db'>
 
@@ -18,17 +19,21 @@ export type MappedTarget = Pick<MappedMembershipRow, 'kind' | 'target_id'>
 const raw = (db: Kysely<Tables>, query: ReturnType<typeof sql>): Statement =>
   statement({ compile: () => query.compile(db) })
 
+const recordedFor = preparedQuery(
+  'mapped-memberships',
+  (db, { userId, provider }: { userId: string; provider: string }) =>
+    db
+      .selectFrom('mapped_memberships')
+      .selectAll()
+      .where('user_id', '=', userId)
+      .where('provider', '=', provider),
+)
+
 export const mappedTo = (
   { db }: Db,
   userId: string,
   provider: string,
-): Promise<MappedMembershipRow[]> =>
-  db
-    .selectFrom('mapped_memberships')
-    .selectAll()
-    .where('user_id', '=', userId)
-    .where('provider', '=', provider)
-    .execute()
+): Promise<MappedMembershipRow[]> => recordedFor(db, { userId, provider })
 
 /** Recorded first, and only where the user has no such membership yet. */
 export const giveMapped = (
@@ -36,6 +41,7 @@ export const giveMapped = (
   userId: string,
   provider: string,
   { kind, target_id: target }: MappedTarget,
+  now: number,
 ): Statement[] => {
   const { db } = storage
   const isGroup = kind === Group.kind
@@ -49,7 +55,9 @@ export const giveMapped = (
         select ${userId}, ${provider}, ${kind}, ${target} where not exists (${held})
         on conflict (user_id, provider, kind, target_id) do nothing`,
     ),
-    ...(isGroup ? joinGroup(storage, userId, target) : [assignRole(storage, userId, target)]),
+    ...(isGroup
+      ? joinGroups(storage, [{ user_id: userId, group_id: target }], now)
+      : [assignRole(storage, userId, target)]),
   ]
 }
 
@@ -58,6 +66,7 @@ export const withdrawMapped = (
   userId: string,
   provider: string,
   { kind, target_id: target }: MappedTarget,
+  now: number,
 ): Statement[] => {
   const { db } = storage
   const isGroup = kind === Group.kind
@@ -70,7 +79,9 @@ export const withdrawMapped = (
         .where('kind', '=', kind)
         .where('target_id', '=', target),
     ),
-    ...(isGroup ? leaveGroup(storage, userId, target) : [unassignRole(storage, userId, target)]),
+    ...(isGroup
+      ? leaveGroups(storage, [{ user_id: userId, group_id: target }], now)
+      : [unassignRole(storage, userId, target)]),
   ]
 }
 

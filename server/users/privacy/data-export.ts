@@ -70,7 +70,7 @@ export const dataExportSchema: JsonSchema = {
       'Accounts at identity providers and in directories that are linked, SCIM senders that know the person, and accounts at SCIM targets; no tokens.',
     ),
     consents: list(
-      'Consents to applications, agents that act for the person, and resources that are shared.',
+      'Consents to applications, agents that act for the person or belong to the person, and resources that are shared.',
     ),
     loginEvents: list('Events of sign-ins and tokens, newest first.'),
   },
@@ -99,7 +99,7 @@ export interface DataExportParts {
   readonly readRecords: ReadRecords
   /** Accounts of the person elsewhere that come of provisioning. */
   readonly accountsOf: (view: RealmView, userId: string) => Promise<readonly object[]>
-  readonly consentsOf: (realm: string, userId: string) => Promise<readonly object[]>
+  readonly consentsOf: (view: RealmView, userId: string) => Promise<readonly object[]>
 }
 
 export type ExportData = (view: RealmView, user: UserRow) => Promise<DataExport>
@@ -216,7 +216,7 @@ export const createDataExport = ({
       ...(await linkRecords(view, await links.ofUser(user.id))),
       ...(await accountsOf(view, user.id)),
     ],
-    consents: await consentsOf(user.realm, user.id),
+    consents: await consentsOf(view, user.id),
     loginEvents: await eventsOf(user.realm, user.id),
   })
 }

@@ -245,7 +245,7 @@ export const importUsers = (parts: CredentialParts): Action => {
         ...users.saveStatements(rows.map((after) => ({ before: undefined, after }))),
         ...insertCredentials(storage, credentials),
         ...insertUserRoles(storage, roleRows),
-        ...insertUserGroups(storage, groups),
+        ...insertUserGroups(storage, groups, clock.now()),
         ...statements,
       ],
       [

@@ -10,7 +10,7 @@ import { Role } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
-import { assignRole, joinGroup } from '#server/users/memberships.ts'
+import { assignRole, joinGroups } from '#server/users/memberships.ts'
 import type { ActionContext } from '../../action.ts'
 import type { UserParts } from '../users.ts'
 import type { ImportedUser } from './import-body.ts'
@@ -98,11 +98,15 @@ export const openMemberships = async (
 
 /** A user who exists keeps what they have and gets the rest. */
 export const joinStatements = (
-  { storage }: UserParts,
+  { storage, clock }: UserParts,
   userId: string,
   roles: readonly string[],
   groups: readonly string[],
 ): Statement[] => [
   ...roles.map((roleId) => assignRole(storage, userId, roleId)),
-  ...groups.flatMap((groupId) => joinGroup(storage, userId, groupId)),
+  ...joinGroups(
+    storage,
+    groups.map((group_id) => ({ user_id: userId, group_id })),
+    clock.now(),
+  ),
 ]
