@@ -1,8 +1,8 @@
 /**
  * How the tests run. `unit` needs nothing, `server` needs PostgreSQL (one real server for the whole run, see
  * test/support/run/global-setup.ts), `process` also needs the bundle in `dist/` and runs its commands. `operations` runs
- * whole servers: kills, backups, key rotations, several nodes, terminals (`npm run test:operations`). `peers` needs programs
- * that npm does not have, such as a browser (`npm run test:peers`). `.ci/run` runs them all.
+ * whole servers: kills, backups, key rotations, several nodes, terminals, guides and pipelines (`npm run test:operations`).
+ * `peers` needs programs that npm does not have, such as a browser (`npm run test:peers`). `.ci/run` runs them all.
  *
  * `npm run test:long` runs every file of `server` on SQLite and on PostgreSQL. `npm test` does so with the files about
  * storage (`both-databases`), and divides the others between the two (`on-sqlite`, `on-postgres`).

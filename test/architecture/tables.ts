@@ -33,6 +33,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'erased_people',
     'message_limits',
     'user_changes',
+    'scim_group_versions',
   ],
   'server/credentials': [
     'credentials',
@@ -80,8 +81,14 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'ciba_requests',
     'consents',
     'agent_delegations',
+    'delegation_confirmations',
   ],
-  'server/authz': ['permission_tickets', 'resource_shares'],
+  'server/authz': [
+    'owner_policies',
+    'owner_policy_parties',
+    'permission_tickets',
+    'resource_shares',
+  ],
   'server/provisioning': [
     'signal_streams',
     'signal_subjects',
@@ -95,7 +102,6 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'scim_tokens',
     'scim_users',
     'scim_groups',
-    'scim_group_versions',
   ],
 }
 
@@ -166,6 +172,12 @@ const crossReads: readonly CrossRead[] = [
     path: 'server/users/memberships.ts',
     tables: ['documents', 'document_refs'],
     purpose: 'memberships of managed users are made of the references of their documents',
+  },
+  {
+    path: 'server/users/group-versions.ts',
+    tables: ['documents', 'document_refs'],
+    purpose:
+      'the groups whose members change with the references of managed users, and which are still there',
   },
   {
     path: 'server/users/user-changes.ts',

@@ -61,6 +61,36 @@ describe('the API description', () => {
     )
   })
 
+  it('has SCIM, with its media type, parameters and errors', () => {
+    const scim = operations.filter(({ path }) => path.includes('/scim/v2'))
+    expect(scim.map(({ method, path }) => `${method} ${path.split('/scim/v2')[1]}`).sort()).toEqual(
+      [
+        'GET ',
+        'POST /.search',
+        'GET /ServiceProviderConfig',
+        ...['ResourceTypes', 'Schemas'].flatMap((name) => [`GET /${name}`, `GET /${name}/{id}`]),
+        ...['Users', 'Groups'].flatMap((name) => [
+          `GET /${name}`,
+          `POST /${name}`,
+          `POST /${name}/.search`,
+          ...['GET', 'PUT', 'PATCH', 'DELETE'].map((method) => `${method} /${name}/{id}`),
+        ]),
+      ].sort(),
+    )
+    const media = 'application/scim+json'
+    for (const { operationId, responses, requestBody, method } of scim) {
+      expect(responses['401']?.content?.[media]?.schema.required, operationId).toContain('status')
+      if (['POST', 'PUT', 'PATCH'].includes(method))
+        expect(Object.keys(requestBody?.content ?? {}), operationId).toContain(media)
+    }
+    const list = scim.find(({ operationId }) => operationId === 'scim-list-users')
+    expect(list?.parameters?.map(({ name }) => name)).toEqual(
+      expect.arrayContaining(['filter', 'sortBy', 'startIndex', 'count', 'attributes']),
+    )
+    const made = scim.find(({ operationId }) => operationId === 'scim-create-user')
+    expect(made?.requestBody?.content[media]?.schema.properties?.['userName']?.type).toBe('string')
+  })
+
   it('gives every operation an id of its own, a summary, a tag and its path parameters', () => {
     expect(new Set(operations.map(({ operationId }) => operationId)).size).toBe(operations.length)
     for (const { operationId, summary, tags, path, parameters = [] } of operations) {
@@ -77,9 +107,11 @@ describe('the API description', () => {
       // Those say more: see account-security.test.ts.
       if (tags.includes('account')) continue
       const expected = !path.startsWith('/admin/')
-        ? /\/(authz\/protection|ssf)\//.test(path)
-          ? [{ token: [] }]
-          : []
+        ? path.includes('/scim/v2')
+          ? [{ 'scim-token': [] }]
+          : /\/(authz\/protection|ssf)\//.test(path)
+            ? [{ token: [] }]
+            : []
         : [method === 'GET' ? { session: [] } : { session: [], xsrf: [] }, { bearer: [] }]
       expect(security, operationId).toEqual(expected)
     }

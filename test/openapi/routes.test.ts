@@ -64,6 +64,14 @@ describe('the list of routes', () => {
     )
   })
 
+  it('names the callers of routes that are neither admin nor anonymous', () => {
+    const callersOf = (wanted: string) =>
+      rows.find(({ method, path }) => `${method} ${path}` === wanted)?.permission
+    expect(callersOf('POST /realms/:realm/scim/v2/Users')).toBe('scim-token')
+    expect(callersOf('GET /realms/:realm/scim/v2/Schemas')).toBe('scim-token')
+    expect(callersOf('GET /realms/:realm/account/credentials')).toBe('session,account-token')
+  })
+
   it('tells the audit events of writes, and of the few reads that leave one', () => {
     const eventsOf = (wanted: string) =>
       rows.find(({ method, path }) => `${method} ${path}` === wanted)?.events

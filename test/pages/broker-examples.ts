@@ -69,6 +69,14 @@ export const brokerExamples: Readonly<Record<string, Show>> = {
     pages.accountFound(reply, { ...page, provider: 'Google', email, canRestart: true }),
   departure: (pages, reply, page) =>
     pages.departure(reply, { ...page, provider: 'Google', url: '/away' }),
+  'error-provider-expired': (pages, reply, page) =>
+    pages.error(reply, {
+      ...page,
+      error: 'provider-expired',
+      provider: 'Nordwind & Söhne',
+      requestId: 'r-1',
+      backUrl: '/',
+    }),
   'error-provider': (pages, reply, page) =>
     pages.error(reply, {
       ...page,

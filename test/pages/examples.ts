@@ -265,7 +265,13 @@ export const examples: Readonly<Record<string, Show>> = {
   device: (pages, reply, page) =>
     pages.device(reply, { ...page, username: 'alice', wrong: 'BCDF-GHJK' }),
   'device-confirm': (pages, reply, page) =>
-    pages.deviceConfirm(reply, { ...page, ...asked, ...words, userCode: 'BCDF-GHJK' }),
+    pages.deviceConfirm(reply, {
+      ...page,
+      ...asked,
+      ...words,
+      risky: ['Payments in your name'],
+      userCode: 'BCDF-GHJK',
+    }),
   'device-done': (pages, reply, page) => pages.deviceDone(reply, { ...page, allowed: true }),
   approvals: (pages, reply, page) =>
     pages.approvals(reply, {
@@ -274,7 +280,7 @@ export const examples: Readonly<Record<string, Show>> = {
       notice: 'denied',
       wishes: [
         { ...wish, id: 'one', message: 'W4SCT' },
-        { ...wish, id: 'two' },
+        { ...wish, id: 'two', risky: ['Payments in your name'] },
       ],
     }),
   register: (pages, reply, page) =>
@@ -416,6 +422,16 @@ export const examples: Readonly<Record<string, Show>> = {
       ],
       requests: [{ ...share, id: '3', username: 'bob', scope: 'print' }],
       shares: [{ ...share, id: '4', username: 'carol', granted: true }],
+      policies: [
+        {
+          id: '6',
+          name: 'Family',
+          resourceId: '1',
+          resource: 'Holiday pictures',
+          application: 'Fotos',
+          scopes: ['view', 'print'],
+        },
+      ],
       received: [{ ...share, id: '5', username: 'dave', resource: 'Garden' }],
       tried: { resourceId: '1', username: 'nora' },
     }),

@@ -50,6 +50,11 @@ describe('the catalogues', () => {
     )
     expect(same.filter((key) => !key.startsWith('title.'))).toEqual([])
   })
+
+  it('fr.json has no-break spaces around its punctuation: a line never begins with a question mark', () => {
+    const breakable = Object.entries(read('fr.json')).filter(([, text]) => / [?!:;»]|« /.test(text))
+    expect(breakable).toEqual([])
+  })
 })
 
 describe('the language of a page', () => {

@@ -36,6 +36,7 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   'realm-name': (n) => `realm-${n}`,
   'date-time': () => '2026-01-01T00:00:00Z',
   'time-span': () => '90d',
+  'time-zone': () => 'Europe/Amsterdam',
   'mail-domain': (n) => `host-${n}.example`,
   'name-id-format': () => 'persistent',
   'saml-endpoint': (n) => `https://host-${n}.example/path`,

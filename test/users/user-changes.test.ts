@@ -7,8 +7,10 @@ import {
   followReferences,
   insertUserGroups,
   joinGroup,
+  joinGroups,
   leaveGroup,
   leaveGroups,
+  type MembershipChange,
 } from '#server/users/memberships.ts'
 import { noteUserChanges } from '#server/users/user-changes.ts'
 import { newUserRow } from '#server/users/user-record.ts'
@@ -46,21 +48,31 @@ describe.each(backends)('changes of users on $name', (backend) => {
     return row
   }
 
+  const inOrder = ({ before, change, after }: MembershipChange): Statement[] => [
+    ...before,
+    change,
+    ...after,
+  ]
+
   type Way = (user: UserRow, group: string) => readonly Statement[]
   const ways: Readonly<Record<string, Way>> = {
     'users.updateStatements': (user) =>
       server.areas.users.store.updateStatements(user, { ...user, enabled: 0 }),
     'users.saveStatements': (user) =>
       server.areas.users.store.saveStatements([{ before: user, after: { ...user, enabled: 0 } }]),
-    'users.deleteStatements': ({ id }) => server.areas.users.store.deleteStatements(id),
-    deleteUsers: ({ id }) => deleteUsers(server.areas.storage, [id]),
+    'users.deleteStatements': ({ id }) => server.areas.users.store.deleteStatements(id, 1),
+    deleteUsers: ({ id }) => deleteUsers(server.areas.storage, [id], 1),
     setLocked: ({ id }) => setLocked(server.areas.storage, id, true),
-    joinGroup: ({ id }, group) => joinGroup(server.areas.storage, id, group),
-    leaveGroup: ({ id }, group) => leaveGroup(server.areas.storage, id, group),
+    joinGroup: ({ id }, group) =>
+      inOrder(joinGroup(server.areas.storage, { user_id: id, group_id: group }, 1)),
+    leaveGroup: ({ id }, group) =>
+      inOrder(leaveGroup(server.areas.storage, { user_id: id, group_id: group }, 1)),
     insertUserGroups: ({ id }, group) =>
-      insertUserGroups(server.areas.storage, [{ user_id: id, group_id: group }]),
+      insertUserGroups(server.areas.storage, [{ user_id: id, group_id: group }], 1),
+    joinGroups: ({ id }, group) =>
+      joinGroups(server.areas.storage, [{ user_id: id, group_id: group }], 1),
     leaveGroups: ({ id }, group) =>
-      leaveGroups(server.areas.storage, [{ user_id: id, group_id: group }]),
+      leaveGroups(server.areas.storage, [{ user_id: id, group_id: group }], 1),
     followReferences: ({ id }) => followReferences(server.areas.storage, [id], 1),
   }
 

@@ -81,7 +81,7 @@ describe.each(backends)('users on $name', (backend) => {
     const without = changedUserRow(renamed, { email: null }, 3)
     await open.storage.commit(accounts.users.updateStatements(renamed, without))
     expect(await names()).toEqual(['anna'])
-    await open.storage.commit(accounts.users.deleteStatements(before.id))
+    await open.storage.commit(accounts.users.deleteStatements(before.id, 1))
     expect(await names()).toEqual([])
   })
 
@@ -134,7 +134,7 @@ describe.each(backends)('users on $name', (backend) => {
     const refused = outcomes.find((outcome) => outcome.status === 'rejected')
     expect(refused?.reason).toBeInstanceOf(GuardFailedError)
     await expect(
-      open.storage.commit(accounts.users.deleteStatements(newId())),
+      open.storage.commit(accounts.users.deleteStatements(newId(), 1)),
     ).rejects.toBeInstanceOf(GuardFailedError)
   })
 

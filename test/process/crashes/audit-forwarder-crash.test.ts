@@ -7,11 +7,8 @@ import type { AddressInfo } from 'node:net'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { anyBackend } from '../../support/backends.ts'
 import { withStorage } from '../../support/database/sealed-values.ts'
-import {
-  newInstallation,
-  type ServerProcess,
-  startServerProcess,
-} from '../../support/processes/server-process.ts'
+import type { ServerProcess } from '../../support/processes/server-process.ts'
+import { makeRealm, moreThan, newKilledServer } from './killed-server.ts'
 
 const kills = 2
 const perRound = 40
@@ -48,41 +45,34 @@ const getTokens = async (url: string, count: number): Promise<void> => {
 describe.each(anyBackend)('a server that is killed while it forwards ($name)', (backend) => {
   it('loses no event, and keeps their order', { timeout: 4 * minute }, async () => {
     const receiver = await openReceiver()
-    const { env, ...installation } = await newInstallation(backend)
-    const start = (): Promise<ServerProcess> =>
-      startServerProcess(
+    const killed = await newKilledServer(backend, {
+      env: { IAMCTL_OUTGOING_ALLOW: '127.0.0.1', IAMCTL_OUTGOING_ALLOW_HTTP: 'true' },
+    })
+    await makeRealm(killed, 'acme', [
+      [
+        '/clients',
         {
-          ...installation,
-          env: { ...env, IAMCTL_OUTGOING_ALLOW: '127.0.0.1', IAMCTL_OUTGOING_ALLOW_HTTP: 'true' },
+          clientId: 'machine',
+          secret,
+          grantTypes: ['client_credentials'],
+          serviceAccountsEnabled: true,
         },
-        '--log-level',
-        'error',
-      )
-    let server = await start()
-    const admin = await server.admin()
-    await admin.send('POST', '/admin/realms', { realm: 'acme' })
-    const client = {
-      clientId: 'machine',
-      secret,
-      grantTypes: ['client_credentials'],
-      serviceAccountsEnabled: true,
-    }
-    expect((await admin.send('POST', '/admin/realms/acme/clients', client)).status).toBe(201)
+      ],
+    ])
+    let server = await killed.start()
     const set = { httpUrl: receiver.url, categories: ['AUTHN', 'ADMIN'] }
-    expect((await admin.send('PUT', '/admin/audit/config', set)).status).toBe(200)
+    const configured = await (await server.admin()).send('PUT', '/admin/audit/config', set)
+    expect(configured.status).toBe(200)
     for (let kill = 0; kill < kills; kill += 1) {
       const asking = getTokens(server.url, perRound).catch(() => undefined)
       const before = receiver.requests()
-      await expect
-        .poll(() => receiver.requests(), { timeout: 10_000, interval: 1 })
-        .toBeGreaterThan(before)
-        .catch(() => undefined)
+      await moreThan(receiver.requests, before, 10_000)
       await server.kill()
       await asking
-      server = await start()
+      server = await killed.start()
     }
     await getTokens(server.url, perRound)
-    await expectEverything(server, installation.databaseUrl, receiver.arrived)
+    await expectEverything(server, killed.databaseUrl, receiver.arrived)
   })
 })
 

@@ -2,7 +2,6 @@
  * The server is killed again and again while clients write. After each kill every acknowledged write is there, what
  * was under way is there as a whole or not at all, and everything in the database fits together.
  */
-import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'
 import { faultsOf } from '../../support/database/integrity.ts'
@@ -11,25 +10,10 @@ import { findWritten } from '../../support/expected-state.ts'
 import { newInstallation, startServerProcess } from '../../support/processes/server-process.ts'
 import { isLong, randomFrom, seed } from '../../support/run/chance.ts'
 import { createWriter } from '../../support/writers.ts'
+import { untilQuiet } from './killed-server.ts'
 
 const kills = isLong ? 50 : 2
 const minutes = 60_000
-
-/** What the killed server had sent may still be under way in PostgreSQL. */
-const untilQuiet = async (url: string): Promise<void> => {
-  if (url.startsWith('sqlite:')) return
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  for (;;) {
-    const { rows } = await client.query(
-      `select 1 from pg_stat_activity where datname = current_database()
-       and backend_type = 'client backend' and pid <> pg_backend_pid()`,
-    )
-    if (rows.length === 0) break
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  await client.end()
-}
 
 describe.each(backends)('a server that is killed while clients write ($name)', (backend) => {
   it(`loses nothing and leaves nothing half, ${kills} times`, {

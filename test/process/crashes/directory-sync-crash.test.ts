@@ -3,7 +3,6 @@
  * and event; the next sync, once the lease of the dead server has expired, makes the rest.
  */
 
-import pg from 'pg'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { startLdap } from '../../directories/ldap-server.ts'
 import { base, bindUser, configFor } from '../../directories/people.ts'
@@ -12,20 +11,9 @@ import { backends } from '../../support/backends.ts'
 import { faultsOf } from '../../support/database/integrity.ts'
 import { withStorage } from '../../support/database/sealed-values.ts'
 import { newInstallation, startServerProcess } from '../../support/processes/server-process.ts'
+import { untilQuiet } from './killed-server.ts'
 
 const count = 4000
-
-/** What the killed server had sent may still be under way in PostgreSQL. */
-const untilQuiet = async (url: string): Promise<void> => {
-  if (url.startsWith('sqlite:')) return
-  const client = new pg.Client({ connectionString: url })
-  await client.connect()
-  const others = `select 1 from pg_stat_activity where datname = current_database()
-    and backend_type = 'client backend' and pid <> pg_backend_pid()`
-  while ((await client.query(others)).rows.length > 0)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  await client.end()
-}
 
 describe.each(backends)('a sync whose server is killed ($name)', (backend) => {
   it('leaves whole users, and the next one makes the rest', async () => {

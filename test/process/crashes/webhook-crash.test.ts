@@ -2,8 +2,6 @@
  * The server is killed again and again while events are on their way to many receivers. In the end every receiver has
  * every event, signed, and what came twice came under the same id.
  */
-import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import {
   hasPlainSignature,
@@ -15,13 +13,8 @@ import {
 } from '../../audit/receiver.ts'
 import { backends } from '../../support/backends.ts'
 import { withStorage } from '../../support/database/sealed-values.ts'
-import {
-  newInstallation,
-  type ServerProcess,
-  startServerProcess,
-  temporaryFolder,
-} from '../../support/processes/server-process.ts'
 import { isLong, randomFrom, seed } from '../../support/run/chance.ts'
+import { makeRealm, moreThan, newKilledServer } from './killed-server.ts'
 
 const kills = isLong ? 50 : 2
 const events = isLong ? 5000 : 200
@@ -32,27 +25,29 @@ const names = Array.from({ length: receivers }, (_, n) => `r${n}`)
 const secretOf = (name: string): string => `the secret of ${name}`
 const clientSecret = 'a client secret that is long enough'
 
-const setUp = async (server: ServerProcess, receiver: Receiver): Promise<void> => {
-  const admin = await server.admin()
-  const made = async (path: string, body: object): Promise<void> => {
-    const answer = await admin.send('POST', path, body)
-    expect(answer.status, JSON.stringify(answer.body)).toBe(201)
-  }
-  await made('/admin/realms', { realm: 'acme' })
-  await made('/admin/realms/acme/clients', {
-    clientId: 'machine',
-    secret: clientSecret,
-    grantTypes: ['client_credentials'],
-    serviceAccountsEnabled: true,
-  })
-  for (const name of names)
-    await made('/admin/realms/acme/webhooks', {
-      name,
-      url: receiver.url(`/${name}`),
-      eventTypes: 'CLIENT_LOGIN',
-      secret: secretOf(name),
-    })
-}
+const documents = (receiver: Receiver) => [
+  [
+    '/clients',
+    {
+      clientId: 'machine',
+      secret: clientSecret,
+      grantTypes: ['client_credentials'],
+      serviceAccountsEnabled: true,
+    },
+  ] as const,
+  ...names.map(
+    (name) =>
+      [
+        '/webhooks',
+        {
+          name,
+          url: receiver.url(`/${name}`),
+          eventTypes: 'CLIENT_LOGIN',
+          secret: secretOf(name),
+        },
+      ] as const,
+  ),
+]
 
 /** Gets tokens, each of which is an event, until so many are there or the server is gone. */
 const getTokens = async (url: string, most: number, got: () => void): Promise<void> => {
@@ -102,21 +97,12 @@ describe.each(backends)(
           unsigned.push(one)
         response.writeHead(204).end()
       })
-      const trust = join(temporaryFolder(), 'ca.pem')
-      writeFileSync(trust, receiver.certificate)
-      const { env, ...installation } = await newInstallation(backend)
-      const start = (): Promise<ServerProcess> =>
-        startServerProcess(
-          {
-            ...installation,
-            env: { ...env, NODE_EXTRA_CA_CERTS: trust, IAMCTL_OUTGOING_ALLOW: 'localhost' },
-          },
-          '--log-level',
-          'error',
-        )
-      const first = await start()
-      await setUp(first, receiver)
-      await first.stop()
+      const killed = await newKilledServer(backend, {
+        certificate: receiver.certificate,
+        env: { IAMCTL_OUTGOING_ALLOW: 'localhost' },
+      })
+      const { start } = killed
+      await makeRealm(killed, 'acme', documents(receiver))
 
       const random = randomFrom(seed)
       let acknowledged = 0
@@ -128,13 +114,8 @@ describe.each(backends)(
         })
         // At any moment between the first deliveries and the last.
         const some = before + 1 + Math.floor(random() * ((events / kills) * receivers))
-        const enough = async (): Promise<void> => {
-          await expect
-            .poll(() => receiver.received.length, { timeout: 5000, interval: 2 })
-            .toBeGreaterThan(some)
-            .catch(() => {})
-        }
-        await Promise.all([kill % 2 === 0 ? tokens : undefined, enough()])
+        const enough = moreThan(() => receiver.received.length, some, 5000)
+        await Promise.all([kill % 2 === 0 ? tokens : undefined, enough])
         await server.kill()
         await tokens
       }
@@ -167,7 +148,7 @@ describe.each(backends)(
         .toEqual([await expected(), 0])
       expect(await last.stop()).toEqual({ code: 0, signal: null })
 
-      await withStorage(installation.databaseUrl, async ({ db }) => {
+      await withStorage(killed.databaseUrl, async ({ db }) => {
         const rows = await db
           .selectFrom('audit_events')
           .select('event_id')

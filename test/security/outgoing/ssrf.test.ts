@@ -11,6 +11,7 @@ import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import { openReceiver, type Receiver } from '../../audit/receiver.ts'
 import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
 import { anyBackend } from '../../support/backends.ts'
+import { insideHosts } from './inside-hosts.ts'
 import { type Door, openDoors } from './outgoing-doors.ts'
 
 /** Counts who connects. */
@@ -27,33 +28,6 @@ const openInside = async (
   await once(server, 'listening')
   return { server, port: (server.address() as AddressInfo).port, reached: () => reached }
 }
-
-const hosts = [
-  '127.0.0.1',
-  'localhost',
-  'LOCALHOST.',
-  'x.localhost',
-  '2130706433',
-  '0x7f000001',
-  '0177.0.0.1',
-  '127.1',
-  '0.0.0.0',
-  '0',
-  '[::1]',
-  '[::]',
-  '[::ffff:127.0.0.1]',
-  '[::ffff:7f00:1]',
-  '[::127.0.0.1]',
-  '[64:ff9b::7f00:1]',
-  '[2002:7f00:1::]',
-  '[fe80::1]',
-  '[fd00::1]',
-  '10.0.0.1',
-  '169.254.169.254',
-  '168.63.129.16',
-  '100.64.0.1',
-  '192.168.1.1',
-]
 
 describe.each(anyBackend)('addresses that the server calls on $name', (backend) => {
   describe('with nothing allowed', () => {
@@ -75,7 +49,7 @@ describe.each(anyBackend)('addresses that the server calls on $name', (backend) 
       // Messaging has a limit on its tests; its addresses are in test/messaging/addresses.test.ts.
       for (const [name, door] of Object.entries(doors).filter(([name]) => name !== 'SMS gateway'))
         for (const scheme of ['https', 'http'])
-          for (const host of hosts) {
+          for (const host of insideHosts) {
             const url = `${scheme}://${host}:${inside.port}/inside`
             const { status } = await door.write(url)
             if (status < 300 && (await door.call())) called.push(`${name} ${url}`)

@@ -62,7 +62,9 @@ const belongs: Readonly<Record<string, readonly string[]>> = {
     'id_token_hint at /logout',
     'subject_token, an id token',
     'actor_token, an id token',
+    'subject_token for an ID-JAG',
   ],
+  'ID-JAG of a provider': ['assertion at /token'],
 }
 
 describe.each(anyBackend)('JWTs on $name', (backend) => {

@@ -7,6 +7,7 @@ import { createHash, KeyObject, sign as signBytes } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { newId } from '#server/platform/ids.ts'
 import { logoutJobs } from '#server/run/background.ts'
+import { startUpstream } from '../../broker/upstream.ts'
 import { type OidcSite, openIssuer, type Reply } from '../../oidc/fixture.ts'
 import { openLogoutPeer } from '../../oidc/logout/logout-peer.ts'
 import {
@@ -46,6 +47,7 @@ const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 const exchangeGrant = 'urn:ietf:params:oauth:grant-type:token-exchange'
 const tokenType = (name: string) => `urn:ietf:params:oauth:token-type:${name}`
 const env = { IAMCTL_OUTGOING_ALLOW: '127.0.0.1', IAMCTL_OUTGOING_ALLOW_HTTP: 'true' }
+const otherServer = 'https://other.example'
 const isOk = ({ status }: Reply): boolean => status === 200
 
 export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
@@ -57,12 +59,30 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
   const signText = (text: string | Uint8Array): string =>
     signBytes('sha256', Buffer.from(text), { key, dsaEncoding: 'ieee-p1363' }).toString('base64url')
   const { issuer, server } = site
-  await addPerson(site, 'alice')
+  const alice = await addPerson(site, 'alice')
+  const provider = await startUpstream()
+  await site.admin('POST', '/identity-providers', {
+    alias: 'partner',
+    protocol: 'oidc',
+    crossApplicationAccess: true,
+    config: { issuer: provider.issuer, clientId },
+  })
+  await site.admin('POST', `/users/${alice}/federated-identity/partner`, { userId: 'alice' })
   const hub = await site.client({
     clientId,
     tokenEndpointAuthMethod: 'private_key_jwt',
     jwks: { keys: [{ ...jwk }] },
-    grantTypes: ['authorization_code', 'client_credentials', 'CIBA', 'token-exchange', 'device'],
+    grantTypes: [
+      'authorization_code',
+      'client_credentials',
+      'CIBA',
+      'token-exchange',
+      'jwt-bearer',
+      'device',
+    ],
+    crossApplicationAccess: [
+      { audience: otherServer, clientId, scopes: [], resources: [], email: false },
+    ],
     serviceAccountsEnabled: true,
     audiences: [`${server.baseUrl}/admin`],
     scopes: ['account'],
@@ -195,6 +215,17 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
   }
   const signatureIn = (jwt: string): string => jwt.split('.')[2] ?? ''
 
+  const askForJag = async (subject: string) =>
+    site.post('/token', {
+      grant_type: exchangeGrant,
+      requested_token_type: tokenType('id-jag'),
+      audience: otherServer,
+      subject_token: subject,
+      subject_token_type: tokenType('id_token'),
+      ...(await authenticated()),
+    })
+  const ownJag: string = (await askForJag(userTokens.body.id_token)).body.access_token
+
   const kinds: JwtWorld['kinds'] = {
     'client assertion': assertion,
     'client assertion, typed': () =>
@@ -232,6 +263,14 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
       return [header, claims, signText((await enrolment()).challenge)].join('.')
     },
     'signed userinfo': given(userinfo),
+    'ID-JAG of the realm': given(ownJag),
+    'ID-JAG of a provider': () =>
+      provider.sign(
+        { ...forIssuer(), iss: provider.issuer, sub: 'alice', client_id: clientId },
+        { typ: 'oauth-id-jag+jwt' },
+      ),
+    'id token of a provider': () =>
+      provider.sign({ ...forIssuer(), iss: provider.issuer, sub: 'alice', client_id: clientId }),
   }
 
   const asAssertion =
@@ -311,6 +350,15 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
     'subject_token, an id token': asExchanged('subject_token', 'id_token'),
     'actor_token, an access token': asExchanged('actor_token', 'access_token'),
     'actor_token, an id token': asExchanged('actor_token', 'id_token'),
+    'subject_token for an ID-JAG': async (jwt) => isOk(await askForJag(jwt)),
+    'assertion at /token': async (jwt) =>
+      isOk(
+        await site.post('/token', {
+          grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+          assertion: jwt,
+          ...(await authenticated()),
+        }),
+      ),
     'token at /introspect': async (token) =>
       (await site.post('/introspect', { token, ...(await authenticated()) })).body.active === true,
   }
@@ -325,6 +373,7 @@ export const openJwtWorld = async (backend: Backend): Promise<JwtWorld> => {
       'signature of a transaction': () => signWith(signText),
     },
     close: async () => {
+      await provider.close()
       await peer.close()
       await site.close()
     },

@@ -15,12 +15,12 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { execa } from 'execa'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import manifest from '../../../../package.json' with { type: 'json' }
-import { bundle } from '../../../support/processes/cli.ts'
-import { type Registry, startRegistry } from '../../../support/processes/programs/registry.ts'
-import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
-import { generatedJobs, openRunner, trusting } from '../workload/runner.ts'
+import manifest from '../../../package.json' with { type: 'json' }
+import { newEstate, newRealm } from '../../cli/commands/fixture/estate.ts'
+import { startWorld } from '../../cli/commands/fixture/fixture.ts'
+import { generatedJobs, openRunner, trusting } from '../../cli/commands/workload/runner.ts'
+import { bundle } from '../../support/processes/cli.ts'
+import { type Registry, startRegistry } from '../../support/processes/programs/registry.ts'
 import { githubSteps, gitlabSteps, type Step, type Values } from './pipeline-steps.ts'
 
 const platform = await openRunner()

@@ -1,8 +1,8 @@
 /** The guides in docs/, run block by block; those with curl run in test/peers/guides.test.ts. */
 import { expect, it } from 'vitest'
-import { stepsOf } from './blocks.ts'
-import { guides, needsCurl } from './pages.ts'
-import { runPage } from './run-page.ts'
+import { stepsOf } from '../cli/commands/guides/blocks.ts'
+import { guides, needsCurl } from '../cli/commands/guides/pages.ts'
+import { runPage } from '../cli/commands/guides/run-page.ts'
 
 const runnable = guides.filter((page) => !needsCurl(page))
 

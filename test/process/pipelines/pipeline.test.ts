@@ -2,10 +2,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { bundle } from '../../../support/processes/cli.ts'
-import { onTerminal } from '../../../support/processes/terminal.ts'
-import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { newEstate, newRealm } from '../../cli/commands/fixture/estate.ts'
+import { startWorld } from '../../cli/commands/fixture/fixture.ts'
+import { bundle } from '../../support/processes/cli.ts'
+import { onTerminal } from '../../support/processes/terminal.ts'
 
 const world = startWorld()
 

@@ -1,0 +1,28 @@
+/** Spellings of addresses that lead inside: of this machine, of a private network, of a cloud's metadata. */
+
+export const insideHosts = [
+  '127.0.0.1',
+  'localhost',
+  'LOCALHOST.',
+  'x.localhost',
+  '2130706433',
+  '0x7f000001',
+  '0177.0.0.1',
+  '127.1',
+  '0.0.0.0',
+  '0',
+  '[::1]',
+  '[::]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:1]',
+  '[::127.0.0.1]',
+  '[64:ff9b::7f00:1]',
+  '[2002:7f00:1::]',
+  '[fe80::1]',
+  '[fd00::1]',
+  '10.0.0.1',
+  '169.254.169.254',
+  '168.63.129.16',
+  '100.64.0.1',
+  '192.168.1.1',
+]
