@@ -3,7 +3,7 @@
 import { setTimeout } from 'node:timers/promises'
 import fastify from 'fastify'
 import { expect, it } from 'vitest'
-import type { Turns } from '#server/http/turns.ts'
+import type { Turns } from '#server/http/limits/turns.ts'
 import { takeScimBodies } from '#server/provisioning/scim/in/body.ts'
 import type { Admit, ScimCall } from '#server/provisioning/scim/in/caller.ts'
 import { installScimErrors, ScimError } from '#server/provisioning/scim/in/errors.ts'

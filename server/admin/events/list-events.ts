@@ -6,7 +6,7 @@ import type { AuditRecord, EventDetails, EventPage } from '#schemas/wire/events.
 import { createEventScan, type EventSelection, endOfEvents } from '#server/audit/event-scan.ts'
 import type { ReadRecords } from '#server/audit/records.ts'
 import type { EventFilter, Totals } from '#server/audit/totals.ts'
-import { createTurns } from '#server/http/turns.ts'
+import { createTurns } from '#server/http/limits/turns.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { refusal } from '#server/storage/values.ts'

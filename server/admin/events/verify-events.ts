@@ -3,7 +3,7 @@
 import type { ChainPart } from '#schemas/wire/events.ts'
 import type { CheckChain } from '#server/audit/chain-check.ts'
 import { blockWith } from '#server/audit/chain-check.ts'
-import { createTurns } from '#server/http/turns.ts'
+import { createTurns } from '#server/http/limits/turns.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { type Action, bodyOf } from '../action.ts'
 

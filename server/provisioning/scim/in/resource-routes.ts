@@ -2,7 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ScimScope } from '#schemas/wire/scim.ts'
-import { createTurns, type Turns } from '#server/http/turns.ts'
+import { createTurns, type Turns } from '#server/http/limits/turns.ts'
 import type { Admit, ScimCall } from './caller.ts'
 import { describeResources } from './description/operations.ts'
 import { type Asked, listResponse, type Page, readPage, readQuery, readSearch } from './paging.ts'
