@@ -26,6 +26,8 @@ export interface ResourceServer {
   /** By id, else by name. */
   find(idOrName: string): Resource | undefined
   readonly scopes: ReadonlySet<string>
+  /** Whether owners decide about some of them. */
+  readonly hasOwners: boolean
 }
 
 /** Documents of a kind by the client that they belong to. */
@@ -63,6 +65,7 @@ const build = (client: TokenClient, lists: Lists): ResourceServer => {
     resources,
     find: (idOrName) => byId.get(idOrName) ?? byName.get(idOrName),
     scopes: new Set(own<AuthzScopeDoc>(lists.scopes).map(({ name }) => name)),
+    hasOwners: resources.some(({ doc }) => doc.ownerManagedAccess),
     evaluator: compileRules({
       settings: client.doc.authorizationSettings,
       policies: own<AuthzPolicyDoc>(lists.policies),

@@ -101,7 +101,7 @@ export const createFactsOf = ({
     held: Pick<Facts, 'roles' | 'clientRoles' | 'groups'>,
   ): Promise<Facts['shared']> => {
     const opened = new Map<string, Map<string, string>>()
-    if (!server.resources.some(({ doc }) => doc.ownerManagedAccess)) return opened
+    if (!server.hasOwners) return opened
     const rows = user ? await shares.grantedTo(user.id, server.client.id) : []
     const met = await ownerPolicies.metBy({
       clientId: server.client.id,
