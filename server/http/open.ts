@@ -1,21 +1,25 @@
-/** Opens the parts that every page and form shares: cookies, CSRF tokens, pages, and errors of storage. */
+/** Opens the parts that every page and form shares: cookies, CSRF tokens, pages, errors of storage, and the pace of refusals. */
 
+import type { Clock } from '#server/platform/clock.ts'
 import { createCookies } from './cookies/cookies.ts'
 import { createCsrf } from './cookies/csrf.ts'
 import type { MapError } from './errors.ts'
+import { createSlowRefusals } from './limits/slow-refusals.ts'
 import { createPages } from './pages/pages.ts'
 
 export interface HttpNeeds {
   readonly baseUrl: string
+  readonly clock: Clock
   /** The key of one purpose, the same on every node. */
   readonly secrets: { readonly keyFor: (purpose: string) => Uint8Array }
   readonly mapError: MapError
 }
 
-export const openHttp = ({ baseUrl, secrets, mapError }: HttpNeeds) => {
+export const openHttp = ({ baseUrl, clock, secrets, mapError }: HttpNeeds) => {
   const cookies = createCookies(baseUrl)
   const csrf = createCsrf(secrets.keyFor('csrf'))
-  return { cookies, csrf, pages: createPages({ cookies }), mapError }
+  const slowRefusal = createSlowRefusals(clock)
+  return { cookies, csrf, pages: createPages({ cookies }), mapError, slowRefusal }
 }
 
 export type HttpArea = ReturnType<typeof openHttp>

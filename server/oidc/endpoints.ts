@@ -81,7 +81,7 @@ export interface EndpointNeeds {
   readonly sessions: Sessions
   readonly tokens: TokensArea
   readonly authz: AuthzArea
-  readonly http: Pick<HttpArea, 'pages' | 'mapError'>
+  readonly http: Pick<HttpArea, 'pages' | 'mapError' | 'slowRefusal'>
   readonly signIn: Pick<SignInArea, 'browser' | 'directLack'>
   /** The service providers of a session, which are notified in the browser too. */
   readonly beginSamlLogout: BeginSamlLogout
@@ -116,7 +116,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
   const { store: users, post, links } = needs.users
   const { broker, authz } = needs
   const { authenticator, devices } = needs.credentials
-  const { mapError } = needs.http
+  const { mapError, slowRefusal } = needs.http
   const pages = needs.http.pages.with(oidcPages)
   const { browser, directLack } = needs.signIn
   const { vault } = needs.secrets
@@ -159,6 +159,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
     agents,
     findClient,
     clientUsed,
+    slowRefusal,
   })
   const rules = createAuthorizeRules({
     storage,

@@ -31,7 +31,7 @@ export interface ProvisioningNeeds {
   readonly metrics: WorkloadNeeds['metrics']
   readonly tokens: Pick<TokensArea, 'issuers' | 'mint' | 'agents'>
   readonly realm: Pick<RealmArea, 'writer'>
-  readonly http: Pick<HttpArea, 'mapError'>
+  readonly http: Pick<HttpArea, 'mapError' | 'slowRefusal'>
 }
 
 const metadataOf = async ({ url, view }: Issuer): Promise<Readonly<Record<string, unknown>>> => {
@@ -45,7 +45,7 @@ const metadataOf = async ({ url, view }: Issuer): Promise<Readonly<Record<string
 export const openProvisioning = (needs: ProvisioningNeeds) => {
   const { storage, clock, outgoing, recorder, metrics, tokens, http } = needs
   const { issuers } = needs.tokens
-  const { mapError } = needs.http
+  const { mapError, slowRefusal } = needs.http
   const { vault } = needs.secrets
   const registered = createRegisteredClients(storage)
   const documents = createClientDocuments(needs.realm.writer)
@@ -54,7 +54,16 @@ export const openProvisioning = (needs: ProvisioningNeeds) => {
   const uses = createUses({ storage, clock, registered, documents })
   const fetchDocument = createFetchDocument(outgoing)
   const endpoints = [
-    registration({ storage, clock, vault, registered, documents, requests, mapError }),
+    registration({
+      storage,
+      clock,
+      vault,
+      registered,
+      documents,
+      requests,
+      mapError,
+      slowRefusal,
+    }),
     openWorkload({ clock, outgoing, recorder, metrics, tokens, http }),
   ]
 

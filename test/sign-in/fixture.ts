@@ -85,6 +85,7 @@ export const openSite = async (
   })
   const http = openHttp({
     baseUrl,
+    clock: accounts.clock,
     secrets: { keyFor: () => randomBytes(32) },
     mapError: () => undefined,
   })

@@ -3,10 +3,11 @@
 import type { FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
+import type { SlowRefusal } from '#server/http/limits/slow-refusals.ts'
 import { AgentInactiveError, type Agents } from '#server/tokens/agents/agents.ts'
 import type { FindClient, TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { invalidClient, invalidRequest, unauthorizedClient } from '../errors.ts'
+import { invalidClient, invalidRequest, OAuthError, unauthorizedClient } from '../errors.ts'
 import { addressOf } from '../issuer.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Attempt, ClientAuthMethod, Presented } from './method.ts'
@@ -34,6 +35,7 @@ export interface AuthenticateParts {
   readonly agents: Pick<Agents, 'insist'>
   readonly findClient: FindClient
   readonly clientUsed: (client: TokenClient) => Promise<void>
+  readonly slowRefusal: SlowRefusal
 }
 
 export const createAuthenticateClient = ({
@@ -42,6 +44,7 @@ export const createAuthenticateClient = ({
   agents,
   findClient,
   clientUsed,
+  slowRefusal,
 }: AuthenticateParts): AuthenticateClient => {
   const find = (
     request: FastifyRequest,
@@ -111,7 +114,7 @@ export const createAuthenticateClient = ({
     }
   }
 
-  return async (issuer, request, form) => {
+  const authenticate: AuthenticateClient = async (issuer, request, form) => {
     const { method, presented } = find(request, form)
     const { client, refused: reason } = await findClient(issuer, presented.clientId)
     const { credential } = presented
@@ -124,5 +127,15 @@ export const createAuthenticateClient = ({
     }
     if (client) await recordFault(issuer, client, request.ip, `invalid_client: ${fault}`)
     throw refused(reason ?? fault ?? '')
+  }
+
+  return async (issuer, request, form) => {
+    try {
+      return await authenticate(issuer, request, form)
+    } catch (error) {
+      if (error instanceof OAuthError && error.code === 'invalid_client')
+        await slowRefusal(issuer.name)
+      throw error
+    }
   }
 }

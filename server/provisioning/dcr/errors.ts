@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Problem, ProblemCode } from '#schemas/problems.ts'
 import { logProblem, type MapError, setProblemHeaders, toProblem } from '#server/http/errors.ts'
+import type { SlowRefusal } from '#server/http/limits/slow-refusals.ts'
 
 const codes = [
   'invalid_redirect_uri',
@@ -92,16 +93,21 @@ export const refusals = Object.fromEntries(
   ]),
 )
 
+const realmOf = ({ params }: FastifyRequest): string =>
+  (params as { readonly realm?: string }).realm ?? ''
+
 const send = (
-  { params, headers }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
   { code, status, message }: RegistrationError,
 ): FastifyReply => {
-  const { realm = '' } = params as { readonly realm?: string }
   if (status === 401) {
     // A request without a token is told no error (RFC 6750 §3.1).
-    const error = headers.authorization === undefined ? '' : `, error="${code}"`
-    reply.header('www-authenticate', `Bearer realm="${realm.replaceAll(/[^\w.-]/g, '')}"${error}`)
+    const error = request.headers.authorization === undefined ? '' : `, error="${code}"`
+    reply.header(
+      'www-authenticate',
+      `Bearer realm="${realmOf(request).replaceAll(/[^\w.-]/g, '')}"${error}`,
+    )
   }
   return reply
     .code(status)
@@ -113,7 +119,10 @@ const send = (
 /** Makes the scope of `app` answer so. */
 export const installRegistrationErrors = (
   app: FastifyInstance,
-  mapError: MapError | undefined,
+  {
+    mapError,
+    slowRefusal,
+  }: { readonly mapError: MapError | undefined; readonly slowRefusal: SlowRefusal },
 ): void => {
   app.addHook('onRoute', (route) => {
     route.config = {
@@ -122,8 +131,11 @@ export const installRegistrationErrors = (
         send(request, reply, new RegistrationError('invalid_request', detail, 405)),
     }
   })
-  app.setErrorHandler((error, request, reply) => {
-    if (error instanceof RegistrationError) return send(request, reply, error)
+  app.setErrorHandler(async (error, request, reply) => {
+    if (error instanceof RegistrationError) {
+      if (error.status === 401) await slowRefusal(realmOf(request))
+      return send(request, reply, error)
+    }
     const problem = toProblem(error, mapError)
     logProblem(request, problem)
     setProblemHeaders(reply, problem)

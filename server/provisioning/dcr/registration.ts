@@ -2,6 +2,7 @@
 
 import type { FastifyInstance } from 'fastify'
 import type { MapError } from '#server/http/errors.ts'
+import type { SlowRefusal } from '#server/http/limits/slow-refusals.ts'
 import { createMemoryLimiter, rateLimited } from '#server/http/rate-limit.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { describeManaged, describeRegister } from './describe-register.ts'
@@ -12,6 +13,7 @@ import { createRegister, type RealmRoute, type RegisterParts } from './register.
 
 export interface RegistrationParts extends RegisterParts, ManageParts {
   readonly mapError: MapError | undefined
+  readonly slowRefusal: SlowRefusal
 }
 
 /** From one address: far more than a client needs, far less than would fill a realm or its log. */
@@ -38,7 +40,7 @@ const allowPages = (app: FastifyInstance, places: readonly (readonly [string, st
 }
 
 export const registration = (parts: RegistrationParts): Endpoint => {
-  const { storage, clock, vault, registered, documents, requests, mapError } = parts
+  const { storage, clock, vault, registered, documents, requests, mapError, slowRefusal } = parts
   const register = createRegister({ storage, clock, registered, documents, requests })
   const manage = createManage({ vault, registered, documents, requests })
   const limiter = createMemoryLimiter(clock, { limit: perMinute, seconds: 60 })
@@ -46,7 +48,7 @@ export const registration = (parts: RegistrationParts): Endpoint => {
   return {
     path: registerPath,
     routes: (app) => {
-      installRegistrationErrors(app, mapError)
+      installRegistrationErrors(app, { mapError, slowRefusal })
       allowPages(app, [
         [all, 'POST'],
         [one, 'GET, PUT, DELETE'],

@@ -9,6 +9,7 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import { Problem } from '#schemas/problems.ts'
 import { addressGroup } from '#server/http/client-address.ts'
 import { logProblem, type MapError, setProblemHeaders, toProblem } from '#server/http/errors.ts'
+import type { SlowRefusal } from '#server/http/limits/slow-refusals.ts'
 import type { RateLimiter } from '#server/http/rate-limit.ts'
 import { isEncoded } from '#server/http/server.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
@@ -22,6 +23,7 @@ export interface WorkloadEndpointParts {
   readonly exchange: Exchange
   /** Of refused requests, per address. */
   readonly perAddress: RateLimiter
+  readonly slowRefusal: SlowRefusal
   readonly mapError: MapError
 }
 
@@ -123,7 +125,7 @@ const refuse = (reply: FastifyReply): FastifyReply =>
   send(reply.header('www-authenticate', 'Bearer'), 401, 'invalid_client')
 
 export const workloadEndpoint = (parts: WorkloadEndpointParts) => {
-  const { issuers, exchange, perAddress, mapError } = parts
+  const { issuers, exchange, perAddress, slowRefusal, mapError } = parts
 
   const handle = async (
     request: FastifyRequest<RealmRoute>,
@@ -133,10 +135,15 @@ export const workloadEndpoint = (parts: WorkloadEndpointParts) => {
     if (!issuer) throw new Problem('not-found', 'There is no such realm.')
     const key = addressGroup(request.ip)
     const retryAfter = await perAddress.take(key)
-    if (retryAfter > 0)
+    if (retryAfter > 0) {
+      await slowRefusal(issuer.name)
       throw new Problem('rate-limited', `Try again in ${retryAfter} s.`, { extra: { retryAfter } })
+    }
     const answer = await exchange(issuer, requestOf(request))
-    if (!answer) return refuse(reply)
+    if (!answer) {
+      await slowRefusal(issuer.name)
+      return refuse(reply)
+    }
     await perAddress.give(key)
     return reply
       .header('cache-control', 'no-store')

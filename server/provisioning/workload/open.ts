@@ -20,7 +20,7 @@ export interface WorkloadNeeds {
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'tokenIssued' | 'workloadToken'>
   readonly tokens: Pick<TokensArea, 'issuers' | 'mint' | 'agents'>
-  readonly http: Pick<HttpArea, 'mapError'>
+  readonly http: Pick<HttpArea, 'mapError' | 'slowRefusal'>
 }
 
 /** Refused requests of an address. */
@@ -51,5 +51,6 @@ export const openWorkload = (needs: WorkloadNeeds) => {
     exchange,
     perAddress: createMemoryLimiter(clock, addressLimit),
     mapError: needs.http.mapError,
+    slowRefusal: needs.http.slowRefusal,
   })
 }

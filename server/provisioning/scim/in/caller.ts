@@ -9,6 +9,7 @@ import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { ScimScope } from '#schemas/wire/scim.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
 import type { Caller } from '#server/http/caller.ts'
+import type { SlowRefusal } from '#server/http/limits/slow-refusals.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { sha256 } from '#server/platform/random.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -39,6 +40,7 @@ export interface CallParts {
   readonly issuers: Issuers
   readonly accessToken: FindAccessToken
   readonly refused: RefusedTokens
+  readonly slowRefusal: SlowRefusal
 }
 
 export type Admit = (request: FastifyRequest, scope?: ScimScope) => Promise<ScimCall>
@@ -70,6 +72,7 @@ export const createAdmit = ({
   issuers,
   accessToken,
   refused,
+  slowRefusal,
 }: CallParts): Admit => {
   const scimTokenOf = async (
     realm: string,
@@ -96,6 +99,7 @@ export const createAdmit = ({
       : await scimTokenOf(issuer.name, request, presented)
     if (token) return token
     await refused.count(request.ip)
+    await slowRefusal(issuer.name)
     throw noToken()
   }
 

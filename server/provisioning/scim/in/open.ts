@@ -34,7 +34,7 @@ export interface ScimInNeeds {
   /** Proofs of possession (RFC 9449). */
   readonly oidc: { readonly dpop: Possession }
   readonly realm: Pick<RealmArea, 'writer' | 'lastAdmin'>
-  readonly http: Pick<HttpArea, 'mapError'>
+  readonly http: Pick<HttpArea, 'mapError' | 'slowRefusal'>
 }
 
 const path = '/realms/:realm/scim/v2'
@@ -44,7 +44,7 @@ export const openScimIn = (needs: ScimInNeeds) => {
   const { store, ranks, addressNotice } = needs.users
   const { passwords } = needs.credentials
   const { writer, lastAdmin } = needs.realm
-  const { mapError } = needs.http
+  const { mapError, slowRefusal } = needs.http
   const { issuers, verifier } = needs.tokens
   const admit = createAdmit({
     storage,
@@ -52,6 +52,7 @@ export const openScimIn = (needs: ScimInNeeds) => {
     issuers,
     accessToken: createAccessTokens({ verifier, possession: needs.oidc.dpop, ranks }),
     refused: createRefusedTokens({ storage, clock }),
+    slowRefusal,
   })
   const turns = createScimTurns()
   const users = createUserResources({
