@@ -1,6 +1,6 @@
 /**
- * `jti` of tokens of the realm: an id and, separated by dots, the grant of the token, the grants of the actors, and the states of
- * workload credentials (workload-state.ts). For other parties it is opaque (RFC 7519 §4.1.7), so that tokens need no private
+ * `jti` of tokens of the realm: an id and, separated by dots, the grant of the token, the grants of the actors, the tokens that it
+ * was exchanged from, and the states of workload credentials (workload-state.ts). For other parties it is opaque (RFC 7519 §4.1.7), so that tokens need no private
  * claims.
  */
 
@@ -23,3 +23,30 @@ export const readTokenId = (jti: string): TokenId => {
   const [, grantId, ...actorGrantIds] = jti.split('.')
   return { grantId: grantId || undefined, actorGrantIds: actorGrantIds.filter((one) => one !== '') }
 }
+
+/** The id of a token within its `jti`: what an exchanged token names it by. */
+const bareTokenId = (jti: string): string => jti.split('.', 1)[0] ?? ''
+
+/** What is stored of a revoked token, for itself and for the tokens that were exchanged from it. */
+export const revokedIds = (jti: string): readonly string[] => [...new Set([jti, bareTokenId(jti)])]
+
+const tokenMark = '!'
+
+/** Whether an ending is a token; grants and workload credentials are the others. */
+export const isToken = (ending: string): boolean => ending.startsWith(tokenMark)
+export const tokenOfEnding = (ending: string): string => ending.slice(tokenMark.length)
+
+const textOf = (jti: unknown): string => (typeof jti === 'string' ? jti : '')
+
+/** What a token ends with that is exchanged from the one with this `jti`: what that one ends with, and its revocation. */
+export const endingsOfSubject = (jti: unknown): readonly string[] => [
+  ...readTokenId(textOf(jti)).actorGrantIds,
+  `${tokenMark}${bareTokenId(textOf(jti))}`,
+]
+
+/**
+ * What it ends with by the token of its actor. Revocations of tokens do not count: the token may outlive that of the actor, and
+ * a revocation is remembered no longer than its token lives.
+ */
+export const endingsOfActor = (jti: unknown): readonly string[] =>
+  readTokenId(textOf(jti)).actorGrantIds.filter((ending) => !isToken(ending))

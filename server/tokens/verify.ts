@@ -18,7 +18,7 @@ import { createLiveness, type Standing } from './grants/liveness.ts'
 import type { Issuer } from './issuers.ts'
 import { createReadJwt, tokenEnd } from './jwt.ts'
 import { idleSince } from './lifetimes.ts'
-import { readTokenId } from './token-ids.ts'
+import { isToken, readTokenId, tokenOfEnding } from './token-ids.ts'
 import { isWorkloadLive, isWorkloadState } from './workload-state.ts'
 
 export interface LiveGrant {
@@ -149,23 +149,27 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
     return account?.doc.enabled ? account : undefined
   }
 
-  /** End of the first grant of an actor to end; undefined if one has ended, or a workload credential has changed. */
+  /** When the ending of a token comes; undefined if it has come. */
+  const endOfEnding = async (issuer: Issuer, ending: string): Promise<number | undefined> => {
+    const { name: realm, mark, view } = issuer
+    if (isWorkloadState(ending))
+      return (await isWorkloadLive(view, ending)) ? Number.POSITIVE_INFINITY : undefined
+    if (isToken(ending)) {
+      const { revoked } = await liveness({ realm, jti: tokenOfEnding(ending) }, mark)
+      return revoked ? undefined : Number.POSITIVE_INFINITY
+    }
+    return liveGrant(issuer, await liveness({ realm, grantId: ending }, mark))?.until
+  }
+
+  /** The first of the endings to come; undefined if one has come. */
   const actorEnd = async (
     issuer: Issuer,
-    grantIds: readonly string[],
+    endings: readonly string[],
   ): Promise<number | undefined> => {
-    let end = Number.POSITIVE_INFINITY
-    for (const grantId of grantIds) {
-      if (isWorkloadState(grantId)) {
-        if (!(await isWorkloadLive(issuer.view, grantId))) return undefined
-        continue
-      }
-      const asked = { realm: issuer.name, grantId }
-      const live = liveGrant(issuer, await liveness(asked, issuer.mark))
-      if (!live) return undefined
-      end = Math.min(end, live.until)
-    }
-    return end
+    const ends = await Promise.all(endings.map((one) => endOfEnding(issuer, one)))
+    return ends.includes(undefined)
+      ? undefined
+      : Math.min(...ends.map((end) => end ?? 0), Number.POSITIVE_INFINITY)
   }
 
   /**
@@ -218,7 +222,7 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
     const { grantId, actorGrantIds } = readTokenId(jti)
     const account = grantId ? undefined : await accountOf(issuer, client, claims['sub'])
     if (!grantId && !account) return undefined
-    const standing = await liveness(
+    const asked = liveness(
       {
         realm: issuer.name,
         jti,
@@ -227,6 +231,8 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
       },
       issuer.mark,
     )
+    // Asked together: one query answers all.
+    const [standing, actorUntil] = await Promise.all([asked, actorEnd(issuer, actorGrantIds)])
     const { revoked, clientNotBefore } = standing
     // By the id: `iat` counts whole seconds, and would end what was issued after it in the same second.
     const isSince = clientNotBefore === null || timeOfId(jti) >= clientNotBefore
@@ -236,7 +242,6 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
     const verified: VerifiedToken = live
       ? { claims, client, grant: live.grant, user: live.user }
       : { claims, client, ...(account ? { account } : {}) }
-    const actorUntil = await actorEnd(issuer, actorGrantIds)
     const agentUntil = await agentEnd(issuer, verified)
     if (actorUntil === undefined || agentUntil === undefined) return undefined
     const until = Math.min(expiresAt, actorUntil, agentUntil, live?.until ?? expiresAt)

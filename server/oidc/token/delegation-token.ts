@@ -6,7 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
-import { readTokenId } from '#server/tokens/token-ids.ts'
+import { endingsOfActor } from '#server/tokens/token-ids.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
@@ -64,7 +64,7 @@ export const delegationToken = (parts: DelegationEndpointParts): Endpoint => {
     if (named !== undefined && named !== client.clientId)
       throw invalidRequest('client_id is not the client of the access token')
     const key = boundKey(claims)
-    const endings = readTokenId(String(claims['jti'])).actorGrantIds
+    const endings = endingsOfActor(claims['jti'])
     return { client, endings, ...(typeof key === 'string' ? { provenKey: key } : {}) }
   }
 

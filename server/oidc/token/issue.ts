@@ -13,6 +13,7 @@ import type { Agents } from '#server/tokens/agents/agents.ts'
 import { refreshMembers } from '#server/tokens/keycloak/refresh-token.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import type { Mint, MintedToken } from '#server/tokens/mint.ts'
+import { invalidRequest } from '../errors.ts'
 import { doerWith } from './acting.ts'
 import type { Grant, GrantContext, Issuance } from './grants/grant.ts'
 
@@ -26,6 +27,9 @@ export interface IssueParts {
   readonly metrics: Pick<Metrics, 'tokenIssued'>
   readonly agents: Pick<Agents, 'within' | 'granted' | 'touch'>
 }
+
+/** The most that one token ends with: each makes it larger, and its verification dearer. */
+const mostEndings = 20
 
 /** Client, grant type and endpoint: known before the grant is evaluated. */
 export type GrantPlace = Pick<GrantContext, 'issuer' | 'client' | 'sourceIp'>
@@ -93,7 +97,9 @@ export const createIssue = ({ clock, mint, recorder, metrics, agents }: IssuePar
     const { issuer, client, jkt, endings } = context
     const { user, account, resources, authentication, claims, idToken } = issuance
     const lifespan = await lifespanOf(context, issuance, scope)
-    const actorGrantIds = [...(issuance.actorGrantIds ?? []), ...endings]
+    const actorGrantIds = [...new Set([...(issuance.actorGrantIds ?? []), ...endings])]
+    if (actorGrantIds.length > mostEndings)
+      throw invalidRequest('the token comes of too many exchanges')
     const access = await mint.accessToken({
       issuer,
       client,

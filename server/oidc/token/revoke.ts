@@ -1,5 +1,5 @@
 /**
- * Token revocation (RFC 7009). A refresh token ends its whole grant, an access token only itself. A token that is not
+ * Token revocation (RFC 7009). A refresh token ends its whole grant, an access token itself and what was exchanged from it. A token that is not
  * good any more, or never was, is as revoked as can be: 200 (§2.2).
  */
 

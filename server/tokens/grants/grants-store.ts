@@ -16,6 +16,7 @@ import type {
   TokenGrantRow,
 } from '#server/storage/tables/token-tables.ts'
 import { bareRefreshToken, type IssuedRefreshToken } from '../keycloak/refresh-token.ts'
+import { revokedIds } from '../token-ids.ts'
 import { createHandles, type HandlePurpose } from './handles.ts'
 
 /** What is remembered of a grant beside its columns, for the tokens that it gives. */
@@ -379,7 +380,7 @@ export const createGrantsStore = ({
       statement(
         db
           .insertInto('revoked_tokens')
-          .values({ jti, realm, expires_at: expiresAt })
+          .values(revokedIds(jti).map((one) => ({ jti: one, realm, expires_at: expiresAt })))
           .onConflict((conflict) => conflict.column('jti').doNothing()),
       ),
     ],

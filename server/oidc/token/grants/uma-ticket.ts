@@ -17,7 +17,7 @@ import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
-import { readTokenId } from '#server/tokens/token-ids.ts'
+import { endingsOfSubject } from '#server/tokens/token-ids.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import { invalidGrant, invalidRequest, invalidTarget } from '../../errors.ts'
 import { askedFor, flagIn, type GrantedPermission, grantedIn } from '../../uma/asked-permissions.ts'
@@ -161,9 +161,7 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
       scope: scope.filter((one) => !ownScopes.has(one)),
       resources: [server.client.clientId],
       ...(authentication ? { authentication } : {}),
-      ...(token
-        ? { actorGrantIds: readTokenId(String(token.claims['jti'] ?? '')).actorGrantIds }
-        : {}),
+      ...(token ? { actorGrantIds: endingsOfSubject(token.claims['jti']) } : {}),
       claims: {
         ...actingChain(token?.claims['act'], undefined),
         ...kept(token?.claims ?? {}),

@@ -13,7 +13,7 @@ import type { Agents, BoundAgent } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
-import { readTokenId } from '#server/tokens/token-ids.ts'
+import { endingsOfActor, endingsOfSubject } from '#server/tokens/token-ids.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import type { Confirm } from '../../../delegation/confirm.ts'
 import type { Delegations, DelegationTerms } from '../../../delegation/delegations.ts'
@@ -93,7 +93,7 @@ export const delegation = (parts: DelegationParts): Grant => {
   }
 
   /** What the agent's own token ends with, where it shows one: that of a workload ends with its credential. */
-  const endingsOfActor = async (
+  const endingsOfShown = async (
     context: GrantContext,
     subject: Subject,
   ): Promise<readonly string[]> => {
@@ -106,7 +106,7 @@ export const delegation = (parts: DelegationParts): Grant => {
       throw badToken('actor_token', 'the actor is the subject')
     if (shown.account?.id !== client.id || shown.client.id !== client.id)
       throw badToken('actor_token', "it is not the agent's own token")
-    return readTokenId(String(shown.claims['jti'] ?? '')).actorGrantIds
+    return endingsOfActor(shown.claims['jti'])
   }
 
   /** What the user has consented to; undefined where nothing was asked of the user. */
@@ -172,7 +172,7 @@ export const delegation = (parts: DelegationParts): Grant => {
       }
       const subject = await subjectOf(context, actor, termsOf)
       const { claims, user, grant } = subject
-      const endings = await endingsOfActor(context, subject)
+      const endings = await endingsOfShown(context, subject)
       const named = claims['may_act']
       if (named !== undefined && !mayAct(issuer, named, actor))
         throw badToken('subject_token', 'may_act names another actor')
@@ -199,11 +199,7 @@ export const delegation = (parts: DelegationParts): Grant => {
         scope,
         resources: targets,
         ...(authentication ? { authentication } : {}),
-        actorGrantIds: [
-          ...readTokenId(String(claims['jti'] ?? '')).actorGrantIds,
-          ...endings,
-          made.grant.id,
-        ],
+        actorGrantIds: [...endingsOfSubject(claims['jti']), ...endings, made.grant.id],
         claims: { ...act, ...(named === undefined ? {} : { may_act: named }) },
         lifespan,
         statements: [

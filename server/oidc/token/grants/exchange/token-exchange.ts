@@ -13,7 +13,7 @@ import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
-import { readTokenId } from '#server/tokens/token-ids.ts'
+import { endingsOfActor, endingsOfSubject } from '#server/tokens/token-ids.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import { invalidScope, unauthorizedClient } from '../../../errors.ts'
 import { type Actor, actingChain, mayAct } from '../../acting.ts'
@@ -51,8 +51,8 @@ const actorGrantsOf = (
   { claims }: ExchangedToken,
   shown: ExchangedToken | undefined,
 ): readonly string[] => [
-  ...readTokenId(String(claims['jti'] ?? '')).actorGrantIds,
-  ...(shown ? readTokenId(String(shown.claims['jti'] ?? '')).actorGrantIds : []),
+  ...endingsOfSubject(claims['jti']),
+  ...(shown ? endingsOfActor(shown.claims['jti']) : []),
   ...(shown?.grant ? [shown.grant.id] : []),
 ]
 
