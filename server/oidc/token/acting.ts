@@ -34,6 +34,10 @@ export const impersonatorIn = (act: unknown): string | undefined => {
   return act['client_id'] === undefined && typeof act['sub'] === 'string' ? act['sub'] : undefined
 }
 
+/** Whether a client acts for the subject; an administrator who acts as the user has the user's rights. */
+export const isDelegated = (act: unknown): boolean =>
+  isObject(act) && act['client_id'] !== undefined
+
 /** Who does what is done with a token of the user. */
 export const doerWith = (userId: string, claims: Claims | undefined): Doer =>
   doerOf(userId, { impersonator: impersonatorIn(claims?.['act']) ?? null })

@@ -13,6 +13,7 @@ import type { SharedScope } from '#server/authz/shares.ts'
 import type { Ticket } from '#server/authz/tickets.ts'
 import type { Users } from '#server/users/users.ts'
 import { type OAuthError, oauthError } from '../errors.ts'
+import { isDelegated } from '../token/acting.ts'
 import type { GrantContext } from '../token/grants/grant.ts'
 import { flagIn } from './asked-permissions.ts'
 import { idTokenFormat, type RequestingParty } from './requesting-party.ts'
@@ -67,7 +68,8 @@ export const createDenials = ({
     const { user } = party
     const { name: realm } = context.issuer
     const wanted: SharedScope[] = []
-    if (!user) return wanted
+    // An agent asks for the user within what is delegated; an owner is asked by the user.
+    if (!user || isDelegated(party.token?.claims['act'])) return wanted
     for (const { resource, scope } of deniedScopes(answers)) {
       const named = resource.doc.owner ?? ''
       const owner = await users.find(realm, named)

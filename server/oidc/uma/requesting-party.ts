@@ -3,16 +3,20 @@
  * shows, else the service account of the client.
  *
  * A service that received a user's token must not obtain the user's permissions elsewhere with it. The token was therefore
- * issued to the client that authenticates, or is meant for the resource server in question.
+ * issued to the client that authenticates, or is meant for the resource server in question. One that was delegated to the client
+ * is meant for the resource server.
  */
 
 import type { FastifyRequest } from 'fastify'
+import type { ResourceAnswer, ScopeAnswer } from '#server/authz/evaluation/evaluate.ts'
+import { statusOf } from '#server/authz/evaluation/strategy.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { parseScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import { invalidGrant, invalidRequest } from '../errors.ts'
+import { isDelegated } from '../token/acting.ts'
 import { presentedToken, refuseToken } from '../token/bearer.ts'
 import { createLiveIdToken, type LiveIdTokenParts } from '../token/grants/exchange/live-id-token.ts'
 import type { GrantContext } from '../token/grants/grant.ts'
@@ -116,6 +120,28 @@ export const isAllowedAt = (
   const isForServer =
     token.client.id === resourceServer.id ||
     [token.claims['aud']].flat().includes(resourceServer.clientId)
-  const isOfClient = token.client.id === client.id && !client.doc.publicClient && !hasToken(request)
+  const isOfClient =
+    token.client.id === client.id &&
+    !client.doc.publicClient &&
+    !hasToken(request) &&
+    !isDelegated(token.claims['act'])
   return isForServer || isOfClient
+}
+
+const withheld = (answer: ScopeAnswer): ScopeAnswer => ({
+  ...answer,
+  status: 'DENY',
+  why: 'the delegated token does not have this scope',
+})
+
+/** A delegation gives scopes, not all that the user may do: others than those of a delegated token are denied. */
+export const withinDelegation = (
+  { token, scope }: Pick<RequestingParty, 'token' | 'scope'>,
+  answer: ResourceAnswer,
+): ResourceAnswer => {
+  if (!isDelegated(token?.claims['act'])) return answer
+  const scopes = answer.scopes.map((one) =>
+    one.scope !== null && scope.includes(one.scope) ? one : withheld(one),
+  )
+  return { ...answer, status: statusOf(scopes.some(({ status }) => status === 'PERMIT')), scopes }
 }

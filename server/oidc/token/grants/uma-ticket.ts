@@ -27,6 +27,7 @@ import {
   createReadParty,
   isAllowedAt,
   type RequestingParty,
+  withinDelegation,
 } from '../../uma/requesting-party.ts'
 import { actingChain } from '../acting.ts'
 import { authenticationOf } from './exchange/exchange-request.ts'
@@ -131,15 +132,16 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
 
   const evaluate = async (
     { issuer: { view }, client }: GrantContext,
-    { user }: RequestingParty,
+    party: RequestingParty,
     server: ResourceServer,
     questions: ReturnType<typeof askedFor>['questions'],
   ): Promise<readonly ResourceAnswer[]> => {
+    const { user } = party
     const decide = server.evaluator(await authz.factsOf({ view, server }, { user, client }))
     const answers: ResourceAnswer[] = []
     const pace = createPace()
     for (const question of questions) {
-      answers.push(decide(question))
+      answers.push(withinDelegation(party, decide(question)))
       // A resource server may have tens of thousands: others get their turn in between.
       if (pace.over()) await pace.rest()
     }
