@@ -13,12 +13,13 @@ export interface HttpNeeds {
   /** The key of one purpose, the same on every node. */
   readonly secrets: { readonly keyFor: (purpose: string) => Uint8Array }
   readonly mapError: MapError
+  readonly metrics: { readonly refusalDelayed: (realm: string) => void }
 }
 
-export const openHttp = ({ baseUrl, clock, secrets, mapError }: HttpNeeds) => {
+export const openHttp = ({ baseUrl, clock, secrets, mapError, metrics }: HttpNeeds) => {
   const cookies = createCookies(baseUrl)
   const csrf = createCsrf(secrets.keyFor('csrf'))
-  const slowRefusal = createSlowRefusals(clock)
+  const slowRefusal = createSlowRefusals({ clock, metrics })
   return { cookies, csrf, pages: createPages({ cookies }), mapError, slowRefusal }
 }
 

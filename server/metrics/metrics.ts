@@ -36,6 +36,8 @@ export interface Metrics {
   workloadToken(realm: string, outcome: WorkloadOutcome): void
   /** An ID-JAG that the realm was asked for, or that was presented to it, by a realm, which therefore exists. */
   idJag(realm: string, role: IdJagRole, outcome: IdJagOutcome): void
+  /** A refusal that waits before it is sent, by a realm, which therefore exists. */
+  refusalDelayed(realm: string): void
   mfaChallenge(realm: string): Promise<void>
   /** A logout that a service provider asked for, by a realm, which therefore exists. */
   samlLogout(realm: string, outcome: LogoutOutcome): void
@@ -65,6 +67,7 @@ const names = {
   tokens: 'svc_tokens_issued_total',
   workloads: 'svc_workload_tokens_total',
   idJags: 'svc_id_jags_total',
+  delayed: 'svc_refusals_delayed_total',
   challenges: 'svc_mfa_challenge_total',
   writes: 'svc_admin_write_total',
   samlLogouts: 'svc_saml_logout_total',
@@ -96,6 +99,9 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
     'realm',
     'role',
     'outcome',
+  ])
+  const delayed = counter(names.delayed, 'Refusals that waited, because they were too many.', [
+    'realm',
   ])
   const challenges = counter(names.challenges, 'Second factors asked for.', ['realm'])
   const writes = counter(names.writes, 'Writes on the admin API.', ['realm', 'method', 'outcome'])
@@ -140,6 +146,7 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
     tokenIssued: (realm) => tokens.inc({ realm }),
     workloadToken: (realm, outcome) => workloads.inc({ realm, outcome }),
     idJag: (realm, role, outcome) => idJags.inc({ realm, role, outcome }),
+    refusalDelayed: (realm) => delayed.inc({ realm }),
     mfaChallenge: async (realm) => challenges.inc({ realm: await labelOf(realm) }),
     adminWrite: async (realm, method, outcome) =>
       writes.inc({ realm: await labelOf(realm), method, outcome }),

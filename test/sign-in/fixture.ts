@@ -88,6 +88,7 @@ export const openSite = async (
     clock: accounts.clock,
     secrets: { keyFor: () => randomBytes(32) },
     mapError: () => undefined,
+    metrics: { refusalDelayed: () => undefined },
   })
   http.pages.routes(app)
   const factors = createFactors(storage)

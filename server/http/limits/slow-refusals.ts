@@ -29,7 +29,13 @@ export const refusalBudget: RefusalBudget = {
 export type SlowRefusal = (realm: string) => Promise<void>
 
 export const createSlowRefusals = (
-  clock: Clock,
+  {
+    clock,
+    metrics,
+  }: {
+    readonly clock: Clock
+    readonly metrics: { readonly refusalDelayed: (realm: string) => void }
+  },
   { perSecond, burst, waitMs, mostWaiting }: RefusalBudget = refusalBudget,
 ): SlowRefusal => {
   const limiter = createMemoryLimiter(clock, { limit: perSecond, seconds: 1, burst })
@@ -38,6 +44,7 @@ export const createSlowRefusals = (
   return async (realm) => {
     if ((await limiter.take(realm)) === 0 || waiting >= mostWaiting) return
     waiting += 1
+    metrics.refusalDelayed(realm)
     await setTimeout(waitMs, undefined, { ref: false })
     waiting -= 1
   }
