@@ -53,7 +53,14 @@ interface Declared<F extends Flags, A extends readonly Operand<unknown>[]> {
   readonly commands?: readonly AddCommand[]
 }
 
-export type AddCommand = (parent: Command) => Command
+export interface AddCommand {
+  (parent: Command): Command
+  /** Name of the command that it adds. */
+  readonly word: string
+}
+
+export const addCommand = (word: string, add: (parent: Command) => Command): AddCommand =>
+  Object.assign(add, { word })
 
 type Shown<R, V> = (result: R, call: Call<V>) => unknown
 
@@ -144,15 +151,14 @@ const outputOf = <V>(views: Views<V>): Record<string, Flag<unknown>> => ({
   ...outputFlags,
 })
 
-export const conversation =
-  <
-    F extends Flags = Record<never, never>,
-    const A extends readonly Operand<unknown>[] = [],
-    V = never,
-  >(
-    spec: ConversationSpec<F, A, V>,
-  ): AddCommand =>
-  (parent) =>
+export const conversation = <
+  F extends Flags = Record<never, never>,
+  const A extends readonly Operand<unknown>[] = [],
+  V = never,
+>(
+  spec: ConversationSpec<F, A, V>,
+): AddCommand =>
+  addCommand(spec.name, (parent) =>
     add(parent, spec, outputOf(spec.views), async (command, operands) => {
       const { env } = process
       const { view, asides } = await chooseView(spec.views, givenFlags(command)['output'], env)
@@ -162,7 +168,8 @@ export const conversation =
         async () => spec.run(call, view, ...(operands as OperandValues<A>)),
         (error) => spec.failed?.(view, error),
       )
-    })
+    }),
+  )
 
 export const command = <
   F extends Flags = Record<never, never>,
@@ -183,29 +190,35 @@ export const command = <
   })
 
 /** A command whose output has one form: a script, a schema, a log. */
-export const plainCommand =
-  <F extends Flags = Record<never, never>, const A extends readonly Operand<unknown>[] = []>(
-    spec: Declared<F, A> & {
-      readonly run: (
-        values: Values<F>,
-        program: Command,
-        ...operands: OperandValues<A>
-      ) => Promise<void>
-    },
-  ): AddCommand =>
-  (parent) =>
+export const plainCommand = <
+  F extends Flags = Record<never, never>,
+  const A extends readonly Operand<unknown>[] = [],
+>(
+  spec: Declared<F, A> & {
+    readonly run: (
+      values: Values<F>,
+      program: Command,
+      ...operands: OperandValues<A>
+    ) => Promise<void>
+  },
+): AddCommand =>
+  addCommand(spec.name, (parent) =>
     add(parent, spec, {}, async (command, operands) => {
       const values = valuesOf(spec.flags ?? ({} as F), givenFlags(command), process.env)
       let program = command
       while (program.parent) program = program.parent
       await spec.run(values, program, ...(operands as OperandValues<A>))
-    })
+    }),
+  )
 
 /** `iamctl sessions …`: commands about one noun. */
-export const noun =
-  (name: string, description: string, commands: readonly AddCommand[]): AddCommand =>
-  (parent) => {
+export const noun = (
+  name: string,
+  description: string,
+  commands: readonly AddCommand[],
+): AddCommand =>
+  addCommand(name, (parent) => {
     const group = parent.command(name).description(description)
     for (const addOne of commands) addOne(group)
     return group
-  }
+  })
