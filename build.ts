@@ -79,6 +79,24 @@ const slimUndici: Plugin = {
   },
 }
 
+/** Ajv is loaded by the first schema that the build has not compiled; most commands meet none. */
+const lateAjv: Plugin = {
+  name: 'late-ajv',
+  setup: ({ onLoad, onResolve }) => {
+    onResolve({ filter: /^ajv\/dist\/2020\.js$/ }, ({ kind, resolveDir }) =>
+      kind === 'import-statement' ? { path: resolveDir, namespace: 'late-ajv' } : undefined,
+    )
+    onLoad({ filter: /./, namespace: 'late-ajv' }, ({ path }) => ({
+      contents: `
+        export function Ajv2020(options) { return new (require('ajv/dist/2020.js').Ajv2020)(options) }
+        export const _ = (...code) => require('ajv/dist/2020.js')._(...code)
+      `,
+      loader: 'js',
+      resolveDir: path,
+    }))
+  },
+}
+
 const stamp = '.inputs'
 
 /** Chunks of earlier builds stay out of packages: npm reads this file, also where it runs no scripts (`iamctl init --ci`). */
@@ -163,7 +181,7 @@ await build({
     IAMCTL_BUILD_TIME: JSON.stringify(builtAt.toISOString()),
     IAMCTL_BUILD_COMMIT: JSON.stringify(commit()),
   },
-  plugins: [compiledValidators, slimUndici],
+  plugins: [compiledValidators, slimUndici, lateAjv],
   external: ['argon2', '@node-rs/argon2', 'pg-native', 'react-devtools-core'],
   banner: {
     js: "import { createRequire as __cr } from 'node:module';const require = __cr(import.meta.url);",

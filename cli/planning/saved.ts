@@ -132,10 +132,11 @@ const savedPlan = object({
   digest: text,
 })
 
-const check = lazyValidator(
-  createAjv({ fillDefaults: false, isBrief: true }),
-  savedPlan as unknown as JsonSchema,
-)
+const check = (value: unknown) =>
+  lazyValidator(
+    createAjv({ fillDefaults: false, isBrief: true }),
+    savedPlan as unknown as JsonSchema,
+  )(value)
 
 const digestOf = (plan: Plan): string =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex')
