@@ -11,6 +11,19 @@ if (major < 24) {
   process.exit(1)
 }
 module.enableCompileCache?.()
+// Chunks of the bundle import each other in a thousand places. Node.js would look for links and manifests on the disk at each
+// of them, an eighth of the CPU time of a command.
+const folder = new URL('.', import.meta.url).href
+module.registerHooks?.({
+  resolve: (specifier, context, next) =>
+    /^\.\/.*\.js$/.test(specifier) && context.parentURL?.startsWith(folder)
+      ? {
+          url: new URL(specifier, context.parentURL).href,
+          format: 'module',
+          shortCircuit: true,
+        }
+      : next(specifier, context),
+})
 const [word, ...others] = process.argv.slice(2)
 if ((word === '--version' || word === '-V') && others.length === 0) {
   // The parser alone takes as long to load as Node.js itself.
