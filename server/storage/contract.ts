@@ -18,6 +18,8 @@ export interface Statement {
   readonly parameters: readonly unknown[]
   /** How many rows must be changed or returned, and the name of the guard that failed otherwise. */
   readonly expect?: { readonly rows: number; readonly guard: string }
+  /** The caller does not read its count: it may be run once with the rows of other lists. */
+  readonly uncounted?: true
 }
 
 export interface StatementResult {

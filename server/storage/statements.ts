@@ -36,6 +36,11 @@ export function guarded(query: Compilable, guard: string, rows = 1): Statement {
   return statement(query, { rows, guard })
 }
 
+/** An insert whose count is not read, so that it may be run once for several lists. */
+export function uncounted(insert: Statement): Statement {
+  return { ...insert, uncounted: true }
+}
+
 /** For a guard that writes nothing: the rows it selects stay as they are until the commit. */
 export function held<Q extends { forNoKeyUpdate(): Q }>(dialect: Dialect, rows: Q): Q {
   return dialect.sharedByProcesses ? rows.forNoKeyUpdate() : rows

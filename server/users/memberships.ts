@@ -9,7 +9,7 @@ import { Role } from '#schemas/kinds/users/role.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { readInSlices } from '#server/storage/documents/reads.ts'
 import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
-import { inSlices, insertRows, statement } from '#server/storage/statements.ts'
+import { inSlices, insertRows, statement, uncounted } from '#server/storage/statements.ts'
 import type { Tables, UserGroupRow, UserRoleRow, UserRow } from '#server/storage/tables/tables.ts'
 import { countFollowing, countJoins, countLeaves } from './group-versions.ts'
 import { noteUserChanges } from './user-changes.ts'
@@ -253,7 +253,8 @@ export const assignDefaultRole = (
   { realm, role }: DefaultRole,
 ): Statement[] => {
   const [id, ...others] = userIds
-  if (id !== undefined && others.length === 0) return [giveRoleToOne(db, { id, realm, role })]
+  if (id !== undefined && others.length === 0)
+    return [uncounted(giveRoleToOne(db, { id, realm, role }))]
   return inSlices(userIds).map((ids) => statement(givingRole(db, ids, { realm, role })))
 }
 

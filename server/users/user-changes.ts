@@ -6,7 +6,7 @@
 import { type Kysely, type Selectable, sql } from 'kysely'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
-import { inSlices, statement } from '#server/storage/statements.ts'
+import { inSlices, statement, uncounted } from '#server/storage/statements.ts'
 import type { UserChangeRow } from '#server/storage/tables/scim-tables.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
 
@@ -27,7 +27,7 @@ const noteOne = preparedStatement((db, { id }: { id: string }) => noting(db, [id
 /** While the users are in their table: after an insert, before a deletion. */
 export const noteUserChanges = ({ db }: Db, ids: readonly string[]): Statement[] => {
   const [id, ...others] = ids
-  if (id !== undefined && others.length === 0) return [noteOne(db, { id })]
+  if (id !== undefined && others.length === 0) return [uncounted(noteOne(db, { id }))]
   return inSlices(ids).map((part) => statement(noting(db, part)))
 }
 

@@ -13,6 +13,7 @@ import {
 } from '../contract.ts'
 import { Pace } from '../pace.ts'
 import { isRecord } from '../statements.ts'
+import { joinAlike } from './alike.ts'
 import { ConnectionLostError, errorOf, isPassing, LockTimeoutError } from './failures.ts'
 import { type Database, type Run, runAlone, transact } from './transaction.ts'
 
@@ -67,12 +68,7 @@ export class GroupQueue {
   async #settle(group: readonly Job[]): Promise<void> {
     try {
       const results = await runAtOnce(this.#database, group)
-      let start = 0
-      for (const { statements, resolve } of group) {
-        const end = start + statements.length
-        resolve(results.slice(start, end))
-        start = end
-      }
+      for (const [index, { resolve }] of group.entries()) resolve(results[index] ?? [])
     } catch (error) {
       if (isOneJobsFault(error, group)) await this.#apart(group)
       else for (const { reject } of group) reject(error)
@@ -87,14 +83,14 @@ function isOneJobsFault(error: unknown, group: readonly Job[]): boolean {
   return group.length > 1
 }
 
-async function runAtOnce(database: Database, group: readonly Job[]): Promise<StatementResult[]> {
-  const statements = group.flatMap((job) => job.statements)
+async function runAtOnce(database: Database, group: readonly Job[]): Promise<StatementResult[][]> {
+  const { statements, resultsOf } = joinAlike(group.map((job) => job.statements))
   const [first, ...others] = statements
   // Audit events alone, which are most of what is appended where few write, are one insert. A caller that gets an unknown
   // outcome has written nothing else.
   if (first !== undefined && others.length === 0 && isRecord(first))
-    return runAlone(database, first)
-  return transact(database, (run) => run(statements))
+    return resultsOf(await runAlone(database, first))
+  return resultsOf(await transact(database, (run) => run(statements)))
 }
 
 /** Each in its own transaction, in which it may wait for locks without delaying others. */

@@ -1,0 +1,180 @@
+/** Lists of the same inserts that are committed at the same moment: each row is stored as given, and each list has its own outcome. */
+import { sql } from 'kysely'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ConstraintError, type Statement, type Storage } from '#server/storage/contract.ts'
+import { joinAlike } from '#server/storage/postgres/alike.ts'
+import { insertRows, statement, uncounted } from '#server/storage/statements.ts'
+import { backends } from '../support/backends.ts'
+
+const tokenRow = (id: string, more: object = {}) => ({
+  id,
+  realm: 'acme',
+  purpose: 'scim' as const,
+  hash: `hash of ${id}`,
+  label: null,
+  created_at: 1,
+  expires_at: null,
+  uses: null,
+  remaining: null,
+  ...more,
+})
+
+describe.each(backends)('lists of the same inserts on $name', (backend) => {
+  let storage: Storage
+  let close: () => Promise<void>
+  beforeAll(async () => {
+    const opened = await backend.open()
+    storage = opened.storage
+    close = opened.close
+    const realm = { name: 'acme', revision: 1, seq: 1, created_at: 1 }
+    await storage.commit(insertRows(storage.db, 'realms', [realm]))
+  })
+  afterAll(() => close())
+
+  const labelled = async (prefix: string) =>
+    storage.db
+      .selectFrom('provisioning_tokens')
+      .select(['id', 'label', 'expires_at', 'uses'])
+      .where('id', 'like', `${prefix}%`)
+      .orderBy('id')
+      .execute()
+
+  const insert = (id: string, more?: object): Statement[] =>
+    insertRows(storage.db, 'provisioning_tokens', [tokenRow(id, more)])
+
+  it('store every value as it was given', async () => {
+    const labels = [
+      '',
+      'NULL',
+      'null',
+      '{}',
+      '{"a","b"}',
+      'a,b',
+      '"',
+      '\\',
+      "'",
+      'é\n\t',
+      '$1',
+      null,
+    ]
+    await Promise.all(
+      labels.map((label, n) =>
+        storage.commit(
+          insert(`value-${String(n).padStart(2, '0')}`, { label, uses: n % 2 ? n : null }),
+        ),
+      ),
+    )
+    const rows = await labelled('value-')
+    expect(rows.map(({ label }) => label)).toEqual(labels)
+    expect(rows.map(({ uses }) => uses)).toEqual(labels.map((_, n) => (n % 2 ? n : null)))
+    expect(rows.every(({ expires_at }) => expires_at === null)).toBe(true)
+  })
+
+  it('are written or refused each for itself', async () => {
+    const outcomes = await Promise.allSettled(
+      ['one-1', 'one-2', 'one-1', 'one-3'].map((id, n) =>
+        storage.commit([
+          ...insertRows(storage.db, 'meta', [{ name: `of list ${n}`, value: id }]),
+          ...insert(id, { hash: `one ${n}` }),
+        ]),
+      ),
+    )
+    expect(outcomes.map(({ status }) => status).sort()).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+    ])
+    const refused = outcomes.find((outcome) => outcome.status === 'rejected')
+    expect(refused?.reason).toBeInstanceOf(ConstraintError)
+    expect(refused?.reason).toMatchObject({ constraint: 'unique', table: 'provisioning_tokens' })
+    expect((await labelled('one-')).map(({ id }) => id)).toEqual(['one-1', 'one-2', 'one-3'])
+    const noted = await storage.db
+      .selectFrom('meta')
+      .select('name')
+      .where('name', 'like', 'of list %')
+      .execute()
+    expect(noted).toHaveLength(3)
+  })
+
+  it('tell how many rows each wrote', async () => {
+    const results = await Promise.all(
+      [1, 2, 3].map((rows) =>
+        storage.commit(
+          insertRows(
+            storage.db,
+            'meta',
+            Array.from({ length: rows }, (_, n) => ({ name: `count ${rows}-${n}`, value: '' })),
+          ),
+        ),
+      ),
+    )
+    expect(results.map(([result]) => result?.count)).toEqual([1, 2, 3])
+  })
+
+  it('select for each list what it asks for, and for none what another asks for', async () => {
+    await storage.commit(insertRows(storage.db, 'meta', [{ name: 'there', value: 'x' }]))
+    const copy = (from: string, to: string): Statement =>
+      uncounted(
+        statement({
+          compile: () =>
+            sql`insert into meta (name, value) select ${to}, value from meta where name = ${from}
+              on conflict (name) do nothing`.compile(storage.db),
+        }),
+      )
+    const lists = ['there', 'nowhere', 'there', 'nowhere', 'there']
+    await Promise.all(lists.map((from, n) => storage.commit([copy(from, `copy ${n % 4}`)])))
+    const rows = await storage.db
+      .selectFrom('meta')
+      .selectAll()
+      .where('name', 'like', 'copy %')
+      .orderBy('name')
+      .execute()
+    expect(rows).toEqual([
+      { name: 'copy 0', value: 'x' },
+      { name: 'copy 2', value: 'x' },
+    ])
+  })
+})
+
+describe('joining', () => {
+  const insert = (name: string, n: number): Statement => ({
+    sql: 'insert into "a" ("name", "n") values ($1, $2)',
+    parameters: [name, n],
+  })
+  const alone = (one: Statement): boolean =>
+    joinAlike([[one], [one]]).statements.every((same) => same === one)
+
+  it('makes one statement of the same inserts of several lists', () => {
+    const { statements, resultsOf } = joinAlike([[insert('x', 1)], [insert('y', 2)]])
+    expect(statements).toEqual([
+      {
+        sql: 'insert into "a" ("name", "n") select given.p1, given.p2 from unnest($1::text[], $2::bigint[]) as given(p1, p2)',
+        parameters: [
+          ['x', 'y'],
+          [1, 2],
+        ],
+      },
+    ])
+    const one = { count: 1, rows: [] }
+    expect(resultsOf([{ count: 2, rows: [] }])).toEqual([[one], [one]])
+  })
+
+  it.each([
+    ['has a guard', { ...insert('x', 1), expect: { rows: 1, guard: 'g' } }],
+    ['returns rows', { ...insert('x', 1), sql: `${insert('x', 1).sql} returning *` }],
+    [
+      'forgives conflicts and is counted',
+      { ...insert('x', 1), sql: `${insert('x', 1).sql} on conflict do nothing` },
+    ],
+    ['computes', { sql: 'insert into "a" ("name") values (lower($1))', parameters: ['x'] }],
+    [
+      'uses a parameter twice',
+      { sql: 'insert into "a" ("name", "n") values ($1, $1)', parameters: [1] },
+    ],
+    ['selects and is counted', { sql: 'insert into "a" ("n") select $1', parameters: [1] }],
+    ['is an update', { sql: 'update "a" set "n" = $1', parameters: [1], uncounted: true as const }],
+  ])('leaves a statement alone that %s', (_, statement) => {
+    expect(alone(statement)).toBe(true)
+  })
+})
