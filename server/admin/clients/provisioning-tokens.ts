@@ -11,7 +11,12 @@ import {
   insertProvisioningToken,
   listProvisioningTokens,
 } from '#server/provisioning/provisioning-tokens.ts'
-import { insertScimToken, scimTokenRows, scopesOf } from '#server/provisioning/scim/in/tokens.ts'
+import {
+  insertScimToken,
+  revokeScimToken,
+  scimTokenRows,
+  scopesOf,
+} from '#server/provisioning/scim/in/tokens.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import type { ProvisioningTokenRow } from '#server/storage/tables/provisioning-tables.ts'
 import type { ScimTokenRow } from '#server/storage/tables/scim-in-tables.ts'
@@ -179,7 +184,9 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
         const id = context.params['tokenId'] ?? ''
         try {
           await recorder.commit(
-            [deleteProvisioningToken(storage, { id, realm: context.realm, purpose })],
+            isScim
+              ? revokeScimToken(storage, { id, realm: context.realm })
+              : [deleteProvisioningToken(storage, { id, realm: context.realm, purpose })],
             [actionEvent(context, 'ADMIN_DELETE', { type: segment, id })],
           )
         } catch (error) {

@@ -10,16 +10,15 @@ import type { ScimScope } from '#schemas/wire/scim.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { SlowRefusal } from '#server/http/limits/slow-refusals.ts'
-import type { Clock } from '#server/platform/clock.ts'
 import { sha256 } from '#server/platform/random.ts'
-import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
+import { gathered } from '#server/storage/gathered.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { provisioningOf } from '../../endpoint.ts'
 import { type FindAccessToken, type PresentedToken, scimAudience } from './access-tokens.ts'
 import { forbidden, notFound, ScimError } from './errors.ts'
 import type { RefusedTokens } from './refused-tokens.ts'
-import { findScimToken, type ScimToken } from './tokens.ts'
+import type { FindScimToken, ScimToken } from './tokens.ts'
 
 export interface ScimCall {
   readonly realm: string
@@ -35,9 +34,8 @@ export interface ScimCall {
 }
 
 export interface CallParts {
-  readonly storage: Pick<Storage, 'db' | 'commit'>
-  readonly clock: Clock
   readonly issuers: Issuers
+  readonly scimToken: FindScimToken
   readonly accessToken: FindAccessToken
   readonly refused: RefusedTokens
   readonly slowRefusal: SlowRefusal
@@ -64,27 +62,27 @@ const noToken = () =>
     'send a SCIM token of this realm, or the access token of a client that may send',
   )
 
+/** Requests that are admitted together. */
+const most = 100
+
 export const ownerOf = ({ sender }: Pick<ScimToken, 'sender'>): string => `scim:${sender}`
 
 export const createAdmit = ({
-  storage,
-  clock,
   issuers,
+  scimToken,
   accessToken,
   refused,
   slowRefusal,
 }: CallParts): Admit => {
   const scimTokenOf = async (
-    realm: string,
+    { view }: Issuer,
     { ip }: FastifyRequest,
     { scheme, token: given }: PresentedToken,
   ): Promise<ScimToken | undefined> => {
     if (scheme !== 'Bearer') return undefined
     const hash = sha256(given)
-    await refused.refuseFlood(ip, realm, hash)
-    const found = await findScimToken(storage, { realm, hash, now: clock.now() })
-    if (found && found.use.length > 0) await storage.commit(found.use)
-    return found?.token
+    await refused.refuseFlood(ip, view.realm, hash)
+    return scimToken(view, hash)
   }
 
   const tokenOf = async (
@@ -96,16 +94,21 @@ export const createAdmit = ({
     if (!presented) throw noToken()
     const token = isJwt(presented)
       ? await accessToken(issuer, provisioning, request, presented)
-      : await scimTokenOf(issuer.name, request, presented)
+      : await scimTokenOf(issuer, request, presented)
     if (token) return token
     await refused.count(request.ip)
     await slowRefusal(issuer.name)
     throw noToken()
   }
 
+  /** Senders write over many connections: those who ask during a look share the next one. */
+  const fresh = gathered(most, (realms: readonly string[]) =>
+    Promise.all(realms.map((realm) => issuers.fresh(realm))),
+  )
+
   return async (request, scope) => {
     const { realm = '' } = request.params as { realm?: string }
-    const issuer = await issuers.fresh(realm)
+    const issuer = await fresh(realm)
     if (!issuer) throw nothing()
     const provisioning = await provisioningOf(issuer.view)
     if (!provisioning.scimEnabled) throw nothing()

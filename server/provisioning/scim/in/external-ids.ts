@@ -3,7 +3,7 @@
 import { ConstraintError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { readInSlices } from '#server/storage/documents/reads.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
-import { statement } from '#server/storage/statements.ts'
+import { insertRows, statement } from '#server/storage/statements.ts'
 import type { ScimUserRow } from '#server/storage/tables/scim-in-tables.ts'
 import type { ScimCall } from './caller.ts'
 import { invalidValue, ScimError } from './errors.ts'
@@ -93,6 +93,14 @@ export const nameUser = (
   userId: string,
   externalId: string | null,
 ): Statement => naming(db, { user_id: userId, realm, sender, external_id: externalId })
+
+export const nameNewUser = (
+  { db }: Db,
+  { realm, token: { sender } }: ScimCall,
+  userId: string,
+  externalId: string | null,
+): Statement[] =>
+  insertRows(db, 'scim_users', [{ user_id: userId, realm, sender, external_id: externalId }])
 
 export const nameGroup = (
   { db }: Db,

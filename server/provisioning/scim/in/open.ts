@@ -21,6 +21,7 @@ import { createGroupResources } from './groups/resources.ts'
 import { createRefusedTokens } from './refused-tokens.ts'
 import { addResourceRoutes, createScimTurns } from './resource-routes.ts'
 import { searchAllRoutes } from './search-all.ts'
+import { createScimTokens } from './tokens.ts'
 import { createUserResources } from './users/resources.ts'
 
 export interface ScimInNeeds {
@@ -47,9 +48,8 @@ export const openScimIn = (needs: ScimInNeeds) => {
   const { mapError, slowRefusal } = needs.http
   const { issuers, verifier } = needs.tokens
   const admit = createAdmit({
-    storage,
-    clock,
     issuers,
+    scimToken: createScimTokens({ storage, clock }),
     accessToken: createAccessTokens({ verifier, possession: needs.oidc.dpop, ranks }),
     refused: createRefusedTokens({ storage, clock }),
     slowRefusal,

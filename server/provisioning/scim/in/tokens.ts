@@ -1,10 +1,14 @@
 /** What the tokens of senders may do, and when they were used last. A token without a row is older than these: it may do all. */
 
 import { defaultScimSender, type ScimScope, scimScopes } from '#schemas/wire/scim.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { touchStatements } from '#server/storage/documents/changes.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
 import { preparedQuery } from '#server/storage/prepared.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
 import type { ScimTokenRow } from '#server/storage/tables/scim-in-tables.ts'
+import { deleteProvisioningToken } from '../../provisioning-tokens.ts'
 
 type Db = Pick<Storage, 'db'>
 
@@ -49,16 +53,31 @@ export const scimTokenHashes = async ({ db }: Db, realm: string): Promise<Readon
   return new Set(rows.map(({ hash }) => hash))
 }
 
-/** The token of this digest, if it is one of the realm and has not expired; and the statement that notes its use, if one is due. */
-export const findScimToken = async (
+/** Revoked at once on every node: the realm has changed, and what was kept of its tokens is read again. */
+export const revokeScimToken = (
+  storage: Storage,
+  { id, realm }: { readonly id: string; readonly realm: string },
+): Statement[] => [
+  deleteProvisioningToken(storage, { id, realm, purpose: 'scim' }),
+  ...touchStatements(storage, realm, [{ kind: 'scim-token', key: id }]),
+]
+
+/** A token that was found, until the realm changes. */
+interface KnownToken {
+  readonly token: ScimToken
+  readonly expiresAt: number | null
+  /** When its use was last noted; none of a token that has no place for it. */
+  notedAt: number | undefined
+}
+
+const readToken = async (
   { db }: Db,
-  { realm, hash, now }: { readonly realm: string; readonly hash: string; readonly now: number },
-): Promise<{ readonly token: ScimToken; readonly use: readonly Statement[] } | undefined> => {
+  realm: string,
+  hash: string,
+): Promise<KnownToken | undefined> => {
   const [row] = await byHash(db, { hash })
   if (row?.realm !== realm || row.purpose !== 'scim') return undefined
-  if (row.expires_at !== null && row.expires_at <= now) return undefined
-  const { id, sender, scopes, last_used_at } = row
-  const isDue = scopes !== null && (last_used_at ?? 0) <= now - lastUseMs
+  const { id, sender, scopes, expires_at: expiresAt, last_used_at } = row
   return {
     token: {
       id,
@@ -66,12 +85,52 @@ export const findScimToken = async (
       sender: sender ?? defaultScimSender,
       scopes: scopesOf(scopes === null ? undefined : { scopes }),
     },
-    use: isDue
-      ? [
-          statement(
-            db.updateTable('scim_tokens').set({ last_used_at: now }).where('token_id', '=', id),
-          ),
-        ]
-      : [],
+    expiresAt,
+    notedAt: scopes === null ? undefined : (last_used_at ?? 0),
+  }
+}
+
+/** The token of this digest, if it is one of the realm and has not expired. */
+export type FindScimToken = (view: RealmView, hash: string) => Promise<ScimToken | undefined>
+
+export const createScimTokens = ({
+  storage,
+  clock,
+}: {
+  readonly storage: Pick<Storage, 'db' | 'commit'>
+  readonly clock: Clock
+}): FindScimToken => {
+  const { db } = storage
+  const ofViews = new WeakMap<RealmView, Map<string, KnownToken>>()
+
+  const find = async (view: RealmView, hash: string): Promise<KnownToken | undefined> => {
+    const known = ofViews.get(view) ?? new Map<string, KnownToken>()
+    ofViews.set(view, known)
+    const before = known.get(hash)
+    if (before) return before
+    const read = await readToken({ db }, view.realm, hash)
+    if (read) known.set(hash, read)
+    return read
+  }
+
+  const noteUse = async (known: KnownToken, now: number): Promise<void> => {
+    if (known.notedAt === undefined || known.notedAt > now - lastUseMs) return
+    known.notedAt = now
+    await storage.commit([
+      statement(
+        db
+          .updateTable('scim_tokens')
+          .set({ last_used_at: now })
+          .where('token_id', '=', known.token.id),
+      ),
+    ])
+  }
+
+  return async (view, hash) => {
+    const known = await find(view, hash)
+    const now = clock.now()
+    if (!known || (known.expiresAt !== null && known.expiresAt <= now)) return undefined
+    await noteUse(known, now)
+    return known.token
   }
 }

@@ -93,9 +93,15 @@ export const createUserResources = (parts: UserWriteParts): Resources => {
     scope: 'users',
     find,
 
-    create: async ({ call, request }) => {
-      const { row, externalId } = await writes.create(call, readResource(userType, request.body))
-      return userResource(call, row, { externalId, groups: [] })
+    create: async ({ call: first, request, again }) => {
+      const resource = readResource(userType, request.body)
+      let rounds = 0
+      return inTurn(request, async () => {
+        const call = rounds === 0 ? first : await again()
+        rounds += 1
+        const { row, externalId } = await writes.create(call, resource)
+        return userResource(call, row, { externalId, groups: [] })
+      })
     },
 
     read: async (admitted) => shown(await found(admitted.call, admitted.id), admitted),

@@ -15,7 +15,7 @@ import { endSessionsOf } from '#server/sessions/endings.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { assignDefaultRole } from '#server/users/memberships.ts'
+import { insertUserRoles } from '#server/users/memberships.ts'
 import type { AddressNotice } from '#server/users/messages/address-notice.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
@@ -23,7 +23,7 @@ import { holdUserVersion } from '#server/users/user-rows.ts'
 import type { Users } from '#server/users/users.ts'
 import { type ScimCall, scimEvent } from '../caller.ts'
 import { forbidden } from '../errors.ts'
-import { explainExternalId, nameUser } from '../external-ids.ts'
+import { explainExternalId, nameNewUser, nameUser } from '../external-ids.ts'
 import type { Resource } from '../schema/attribute.ts'
 import { changeManagedUser, deleteManagedUser } from './managed.ts'
 import { type StatedUser, statedUser } from './resource.ts'
@@ -48,6 +48,7 @@ export interface KnownUser {
 }
 
 export interface UserWrites {
+  /** Refused by a foreign key where the default role was deleted meanwhile. */
   create(call: ScimCall, resource: Resource): Promise<KnownUser>
   /** Makes the user equal to the resource. Fails the guard `user:<id>` after a concurrent change. */
   replace(call: ScimCall, known: KnownUser, resource: Resource): Promise<void>
@@ -81,11 +82,12 @@ export const createUserWrites = (parts: UserWriteParts): UserWrites => {
   }
 
   /** New users get the default role: one that administers must not be had by a sender's word. */
-  const refuseAdminRole = async ({ view, settings }: ScimCall): Promise<void> => {
+  const defaultRoleOf = async ({ view, settings }: ScimCall): Promise<string | undefined> => {
     const role = await view.get('role', settings.defaultRole)
     const [held] = role ? await ranks.permissionsOfRoles(view, [role]) : []
     if (held !== undefined)
       throw forbidden(`the default role of the realm grants ${held}: SCIM makes no administrators`)
+    return role?.id
   }
 
   /**
@@ -130,17 +132,19 @@ export const createUserWrites = (parts: UserWriteParts): UserWrites => {
 
   return {
     create: async (call, resource) => {
-      const { realm, settings } = call
+      const { realm } = call
       const { fields, externalId, password } = statedUser(resource, undefined)
-      await refuseAdminRole(call)
+      const roleId = await defaultRoleOf(call)
       const row = newUserRow(fields, { id: newId(), realm, now: clock.now() })
       const secret = await passwordOf(call, row, password)
       try {
         await recorder.commit(
           [
             ...users.createStatements(row),
-            ...assignDefaultRole(storage, [row.id], { realm, role: settings.defaultRole }),
-            nameUser(storage, call, row.id, externalId),
+            ...(roleId === undefined
+              ? []
+              : insertUserRoles(storage, [{ user_id: row.id, role_id: roleId, by_default: 1 }])),
+            ...nameNewUser(storage, call, row.id, externalId),
             ...secret,
           ],
           [scimEvent(call, 'ADMIN_CREATE', { type: 'users', id: row.id })],
