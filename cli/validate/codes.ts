@@ -35,6 +35,7 @@ const ofFiles: readonly Code[] = [
   error('yaml-alias-bomb', 'aliases repeat too much'),
   error('realm-document', 'a document is not a map'),
   error('realm-missing', 'a document does not say which realm it is part of'),
+  warning('file-without-realm', 'the files contain no realm'),
   error('realm-name', 'the name of a realm is not text'),
   error('duplicate-entry', 'something is declared in two places'),
   error('duplicate-field', 'a field is given in two files'),

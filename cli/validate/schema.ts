@@ -90,7 +90,8 @@ const hintFor = (error: ErrorObject, schema: JsonSchema, value: unknown): string
   if (error.keyword !== 'type' || schema['x-secret'] || schema.enum) return undefined
   const types = [schema.type ?? []].flat()
   if (types.includes('string') && (typeof value === 'number' || typeof value === 'boolean'))
-    return `put it in quotes: "${value}"`
+    // Without the value: 007 and 1.10 have been read as 7 and 1.1.
+    return 'put it in quotes'
   if (types.includes('array') && value === null)
     return 'leave it out to keep the current entries, or write [] for none'
   if (types.includes('array') && typeof value === 'string') return 'put "- " before it'

@@ -116,6 +116,32 @@ const order = (a: Diagnostic, b: Diagnostic): number => {
   )
 }
 
+/** Longer names are shown in part: a value may be a whole file. */
+const longestName = 120
+
+const withShortNames = (diagnostic: Diagnostic): Diagnostic =>
+  diagnostic.message.length <= longestName
+    ? diagnostic
+    : {
+        ...diagnostic,
+        message: diagnostic.message.replaceAll(/"[^"]*"/g, (name) =>
+          name.length > longestName ? `${name.slice(0, longestName)}…"` : name,
+        ),
+      }
+
+/** A value that could not be read stands as null in the realm: its type is not reported again. */
+const withoutEchoes = (
+  unread: readonly Diagnostic[],
+  found: readonly Diagnostic[],
+): readonly Diagnostic[] => {
+  const keyOf = ({ file, line, column }: Place): string => `${file}:${line}:${column}`
+  const places = new Set(unread.flatMap(({ place }) => (place === undefined ? [] : keyOf(place))))
+  if (places.size === 0) return found
+  return found.filter(
+    ({ code, place }) => code !== 'type' || place === undefined || !places.has(keyOf(place)),
+  )
+}
+
 export interface ValidatorOptions {
   /** Whether other estates may declare what the files of a realm refer to. */
   readonly isShared?: (realm: string) => boolean
@@ -169,6 +195,8 @@ export const createValidator = ({ isShared = () => false }: ValidatorOptions = {
   return {
     validateRealm,
     validate: ({ realms, diagnostics }) =>
-      [...diagnostics, ...realms.flatMap(validateRealm)].sort(order),
+      [...diagnostics, ...withoutEchoes(diagnostics, realms.flatMap(validateRealm))]
+        .map(withShortNames)
+        .sort(order),
   }
 }

@@ -32,6 +32,14 @@ const repositoryPath =
   (file: string): string =>
     root ? relative(root, resolve(cwd, file)).split(sep).join('/') : file
 
+/** A pipeline that checks an empty or wrong folder should not look like one that checked a realm. */
+const noRealm: Diagnostic = {
+  severity: 'warning',
+  code: 'file-without-realm',
+  message: 'the files contain no realm',
+  hint: 'name other paths, or begin a file with "realm: NAME"',
+}
+
 export const validateFiles = async (
   options: FileOptions,
   {
@@ -39,7 +47,8 @@ export const validateFiles = async (
     warningsAsErrors,
   }: { readonly ignore: readonly string[]; readonly warningsAsErrors: boolean },
 ): Promise<Validated> => {
-  const { loaded, diagnostics: all } = await readFiles(options)
+  const { loaded, diagnostics: found } = await readFiles(options)
+  const all = loaded.realms.length > 0 || hasErrors(found) ? found : [...found, noRealm]
   const ignored = new Set(ignore)
   const diagnostics = all.filter(({ severity, code }) => severity === 'error' || !ignored.has(code))
   return {

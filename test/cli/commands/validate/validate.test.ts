@@ -30,6 +30,23 @@ describe('iamctl validate', () => {
     })
   })
 
+  it('warns about files without a realm', async () => {
+    const home = folderWith({ 'realms/a.yaml': '# nothing yet\n' })
+    const { code, stdout } = await home.run(['validate'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('warning file-without-realm: the files contain no realm')
+    expect((await home.run(['validate', '--warnings-as-errors'])).code).toBe(3)
+  })
+
+  it('shows a name of a million characters in part', async () => {
+    const text = `realm: acme\nroles:\n  - name: ${'x'.repeat(1_000_000)}\n`
+    const home = folderWith({ 'realms/a.yaml': text })
+    const { code, stdout } = await home.run(['validate'])
+    expect(code).toBe(3)
+    expect(stdout).toMatch(/error maxLength: role "x{119}…", name: must not have more than/)
+    expect(stdout.length).toBeLessThan(1_000)
+  })
+
   it('ends with 3 and shows place, code, lines and hint', async () => {
     const { code, stdout, stderr } = await folderWith({ 'realms/a.yaml': broken }).run(['validate'])
     expect({ code, stderr }).toEqual({ code: 3, stderr: '' })
