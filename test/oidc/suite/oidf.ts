@@ -114,8 +114,9 @@ export const openFapi = async (
   backend: Backend,
   clock: Clock,
   profile: ClientDoc['profile'] = 'fapi-2-security',
+  env: Readonly<Record<string, string>> = {},
 ): Promise<Fapi> => {
-  const site = await openIssuer(backend, { clock })
+  const site = await openIssuer(backend, { clock, env })
   const client = await addClient(site, 'client', profile)
   const client2 = await addClient(site, 'client2', profile)
   const key = await makeKey()
