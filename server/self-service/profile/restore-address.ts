@@ -11,7 +11,7 @@ import { removeCredentialsSince } from '#server/credentials/credential-removal.t
 import type { PageError } from '#server/http/pages/pages.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
-import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
+import type { RealmRoute } from '#server/oidc/issuer.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
@@ -92,6 +92,13 @@ export const restoreAddress = (parts: RestoreAddressParts) => {
   const isAdministrator = async (view: Issuer['view'], { id }: UserRow): Promise<boolean> =>
     (await parts.ranks.permissionsOf(view, id)).size > 0
 
+  /** A page tells the problem: the errors of OAuth belong to the protocol endpoints. */
+  const issuerOf = async ({ params }: RealmRequest): Promise<Issuer> => {
+    const issuer = await issuers.fresh(params.realm)
+    if (!issuer) throw new Problem('not-found', 'There is no such realm.')
+    return issuer
+  }
+
   const context = (request: RealmRequest, { name, settings }: Issuer) =>
     pageContext(pages, request, name, settings)
 
@@ -154,7 +161,7 @@ export const restoreAddress = (parts: RestoreAddressParts) => {
   }
 
   const show = async (request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const issuer = await freshIssuer(issuers, request)
+    const issuer = await issuerOf(request)
     const token = linkToken(request)
     const found = await find(issuer, token)
     if (!found) return refuse(request, reply, issuer, gone)
@@ -173,7 +180,7 @@ export const restoreAddress = (parts: RestoreAddressParts) => {
   }
 
   const submit = async (request: RealmRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const issuer = await freshIssuer(issuers, request)
+    const issuer = await issuerOf(request)
     const form = readForm(request.body)
     if (!browser.isPrepared(request, issuer.name, form('_csrf')))
       throw new Problem('csrf', 'The form is of another browser; open the link again.')
