@@ -79,6 +79,28 @@ const slimUndici: Plugin = {
   },
 }
 
+/** What packages load at once and iamctl never or rarely uses. */
+const lateModules: Plugin = {
+  name: 'late-modules',
+  setup: ({ onLoad, onResolve }) => {
+    // Commander starts other programs as subcommands; its `process` would make Node.js load what the global one loads when asked.
+    onResolve({ filter: /^node:(?:child_process|process)$/ }, ({ path, importer }) =>
+      importer.includes('/node_modules/commander/') ? { path, namespace: 'late' } : undefined,
+    )
+    onLoad({ filter: /./, namespace: 'late' }, ({ path }) => ({
+      contents: path === 'node:process' ? 'export default globalThis.process' : 'export default {}',
+    }))
+    onLoad({ filter: /\/undici\/lib\/dispatcher\/client\.js$/ }, ({ path }) => {
+      const eager = "const connectH2 = require('./client-h2.js')"
+      const [before, after, ...more] = readFileSync(path, 'utf8').split(eager)
+      if (after === undefined || more.length > 0) throw new Error(`${path} loads HTTP/2 elsewhere`)
+      return {
+        contents: `${before}const connectH2 = (...all) => require('./client-h2.js')(...all)${after}`,
+      }
+    })
+  },
+}
+
 /** Ajv is loaded by the first schema that the build has not compiled; most commands meet none. */
 const lateAjv: Plugin = {
   name: 'late-ajv',
@@ -181,7 +203,7 @@ await build({
     IAMCTL_BUILD_TIME: JSON.stringify(builtAt.toISOString()),
     IAMCTL_BUILD_COMMIT: JSON.stringify(commit()),
   },
-  plugins: [compiledValidators, slimUndici, lateAjv],
+  plugins: [compiledValidators, slimUndici, lateModules, lateAjv],
   external: ['argon2', '@node-rs/argon2', 'pg-native', 'react-devtools-core'],
   banner: {
     js: "import { createRequire as __cr } from 'node:module';const require = __cr(import.meta.url);",

@@ -1,6 +1,6 @@
 /** Questions to a person at a terminal, on stderr: stdout belongs to the result. */
 
-import { createInterface, type Interface } from 'node:readline'
+import type { Interface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { CommandError, exitCodes } from '../../../exit.ts'
 import { isInteractive } from '../../streams.ts'
@@ -30,6 +30,7 @@ const answerOf = (reader: Interface, question: string): Promise<string> =>
   })
 
 const ask = async (question: string): Promise<string> => {
+  const { createInterface } = await import('node:readline')
   const reader = createInterface({ input: process.stdin, output: process.stderr })
   try {
     return (await answerOf(reader, question)).trim()
@@ -44,6 +45,7 @@ export const askText = (question: string): Promise<string> => ask(harmless(quest
 /** Nothing of what is typed is shown, not even how long it is. */
 export const askHidden = async (question: string): Promise<string> => {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })
+  const { createInterface } = await import('node:readline')
   // Before the question is seen the terminal must have stopped to show what is typed.
   const reader = createInterface({ input: process.stdin, output: nowhere, terminal: true })
   process.stderr.write(harmless(question))
