@@ -1,7 +1,7 @@
 /**
- * Group commit: the jobs that wait become one transaction with one fsync, each in a savepoint of its own, so that
- * a job that fails takes back its own writes and no other's. A savepoint copies every page that is written after it: a job
- * that is alone does without and takes back the transaction.
+ * Group commit: the jobs that wait become one transaction with one fsync, and a job that fails takes back its own writes
+ * and no other's. A savepoint copies every page that is written after it, so jobs run without any until one fails; then
+ * they run again, each in a savepoint of its own.
  */
 
 import type { DatabaseSync } from 'node:sqlite'
@@ -26,8 +26,9 @@ export function runGroup(connection: WriteConnection, jobs: readonly Job[]): Out
   let begun = 0
   try {
     control(connection, 'begin immediate')
-    for (const job of jobs) {
-      outcomes.push(jobs.length === 1 ? runAlone(connection, job) : runJob(connection, job))
+    for (const outcome of runTogether(connection, jobs) ?? []) outcomes.push(outcome)
+    for (const job of jobs.slice(outcomes.length)) {
+      outcomes.push(runJob(connection, job))
       if (database.isTransaction) continue
       // A full disk or a failing one makes SQLite give up the transaction, and with it the jobs before.
       const message = failureMessage(outcomes.at(-1))
@@ -67,13 +68,19 @@ function failureMessage(outcome: Outcome | undefined): string {
     : 'the transaction was lost'
 }
 
-function runAlone(connection: WriteConnection, job: Job): Outcome {
-  const outcome = runStatements(connection, job)
-  if ('failure' in outcome && connection.database.isTransaction) {
-    control(connection, 'rollback')
-    control(connection, 'begin immediate')
+/** Nothing where one of several fails; what was written is taken back, and the transaction is open again. */
+function runTogether(connection: WriteConnection, jobs: readonly Job[]): Outcome[] | undefined {
+  const outcomes: Outcome[] = []
+  for (const job of jobs) {
+    const outcome = runStatements(connection, job)
+    if ('failure' in outcome) {
+      if (connection.database.isTransaction) control(connection, 'rollback')
+      control(connection, 'begin immediate')
+      return jobs.length === 1 ? [outcome] : undefined
+    }
+    outcomes.push(outcome)
   }
-  return outcome
+  return outcomes
 }
 
 function runJob(connection: WriteConnection, job: Job): Outcome {
