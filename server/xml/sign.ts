@@ -32,9 +32,10 @@ const signedInfo = (id: string, digest: string): Template =>
 
 const signedInfoOf = writtenOften(['id', 'digest'], ({ id, digest }) => signedInfo(id, digest))
 
-const signatureOf = writtenOften(
-  ['id', 'digest', 'value', 'certificate'],
-  ({ id, digest, value, certificate }) =>
+type WriteSignature = (values: { id: string; digest: string; value: string }) => Template
+
+const signatureWriter = (certificate: string): WriteSignature =>
+  writtenOften(['id', 'digest', 'value'], ({ id, digest, value }) =>
     element('ds:Signature', {}, [
       signedInfo(id, digest),
       element('ds:SignatureValue', {}, value),
@@ -42,7 +43,18 @@ const signatureOf = writtenOften(
         element('ds:X509Data', {}, [element('ds:X509Certificate', {}, certificate)]),
       ]),
     ]),
-)
+  )
+
+/** The certificate is the longest part of a signature, and the same in all of a key. */
+const writers = new WeakMap<SigningKey, WriteSignature>()
+
+const writerOf = (key: SigningKey): WriteSignature => {
+  const before = writers.get(key)
+  if (before) return before
+  const made = signatureWriter(key.certificate)
+  writers.set(key, made)
+  return made
+}
 
 /**
  * The element with its Signature where the schemas want it: after Issuer, else first. It must have an `ID`, and children
@@ -56,6 +68,8 @@ export const signElement = async (template: Template, key: SigningKey): Promise<
   const around = writeAround({ name, attributes, content })
   const digest = hash('sha256', around.text, 'base64')
   const value = await signText(writeElement(signedInfoOf({ id, digest })), key)
-  const signature = signatureOf({ id, digest, value, certificate: key.certificate })
-  return around.with(signature, content[0]?.name === 'saml:Issuer' ? 1 : 0)
+  return around.with(
+    writerOf(key)({ id, digest, value }),
+    content[0]?.name === 'saml:Issuer' ? 1 : 0,
+  )
 }

@@ -61,55 +61,103 @@ const byName = (left: string, right: string): number => {
   return order(first && namespaces[first], second && namespaces[second])
 }
 
+/** Of the attributes that are there, in canonical order, in which most are given. */
+const namesOf = (attributes: Template['attributes']): readonly string[] => {
+  const names: string[] = []
+  let isSorted = true
+  for (const name in attributes) {
+    if (attributes[name] === undefined) continue
+    const before = names.at(-1)
+    if (before !== undefined && byName(before, name) > 0) isSorted = false
+    names.push(name)
+  }
+  return isSorted ? names : names.sort(byName)
+}
+
+/** Prefixes: those declared around an element, and those that it or one of its children declares. */
+interface Declarations {
+  readonly around: readonly string[]
+  readonly made: Set<string>
+}
+
 /** The start tag, and the prefixes that are declared within. */
 const startOf = (
   { name, attributes }: Template,
-  declared: readonly string[],
+  { around, made }: Declarations,
 ): { readonly tag: string; readonly inside: readonly string[] } => {
-  const names: string[] = []
+  const names = namesOf(attributes)
   const fresh: string[] = []
   const use = (prefix: string): void => {
-    if (prefix !== '' && !declared.includes(prefix) && !fresh.includes(prefix)) fresh.push(prefix)
+    if (prefix !== '' && !around.includes(prefix) && !fresh.includes(prefix)) fresh.push(prefix)
   }
   use(prefixOf(name))
-  for (const key of Object.keys(attributes)) {
-    if (attributes[key] === undefined) continue
-    names.push(key)
-    use(prefixOf(key))
-  }
-  if (names.length > 1) names.sort(byName)
+  for (const key of names) use(prefixOf(key))
   if (fresh.length > 1) fresh.sort(order)
 
   let tag = `<${name}`
-  for (const prefix of fresh) tag += ` xmlns:${prefix}="${namespaces[prefix as Prefix]}"`
+  for (const prefix of fresh) {
+    made.add(prefix)
+    tag += ` xmlns:${prefix}="${namespaces[prefix as Prefix]}"`
+  }
   for (const key of names) tag += ` ${key}="${attributeText(attributes[key] ?? '', name, key)}"`
-  return { tag: `${tag}>`, inside: fresh.length === 0 ? declared : [...declared, ...fresh] }
+  return { tag: `${tag}>`, inside: fresh.length === 0 ? around : [...around, ...fresh] }
 }
 
-/** Texts of elements that were written by themselves: a signed element is part of what is signed and sent around it. */
-const written = new WeakMap<Template, string>()
-
-/** Where none of its prefixes is declared around it, an element reads as it does by itself. */
-const writtenBefore = (template: Template, declared: readonly string[]): string | undefined => {
-  const text = written.get(template)
-  return text !== undefined && declared.every((prefix) => !text.includes(` xmlns:${prefix}="`))
-    ? text
-    : undefined
+/** What an element is by itself. */
+interface Text {
+  readonly text: string
+  /** The prefixes that it declares. */
+  readonly made: ReadonlySet<string>
 }
 
-const writeInto = (template: Template, declared: readonly string[]): string => {
-  const before = writtenBefore(template, declared)
-  if (before !== undefined) return before
+/** An element whose text is known: a signed one is part of what is signed and sent around it. Its parts are made where asked for. */
+class Known implements Template, Text {
+  readonly name: QualifiedName
+  readonly text: string
+  readonly made: ReadonlySet<string>
+  readonly #make: () => Template
+  #template: Template | undefined
+
+  constructor(name: QualifiedName, { text, made }: Text, make: () => Template) {
+    this.name = name
+    this.text = text
+    this.made = made
+    this.#make = make
+  }
+  get #parts(): Template {
+    this.#template ??= this.#make()
+    return this.#template
+  }
+  get attributes(): Template['attributes'] {
+    return this.#parts.attributes
+  }
+  get content(): Template['content'] {
+    return this.#parts.content
+  }
+  toJSON(): Template {
+    const { name, attributes, content } = this
+    return { name, attributes, content }
+  }
+}
+
+const writeInto = (template: Template, declarations: Declarations): string => {
+  const { around, made } = declarations
+  // Where none of its prefixes is declared around it, an element reads as it does by itself.
+  if (template instanceof Known && !around.some((prefix) => template.made.has(prefix))) {
+    for (const prefix of template.made) made.add(prefix)
+    return template.text
+  }
   const { name, content } = template
-  const { tag, inside } = startOf(template, declared)
+  const { tag, inside } = startOf(template, declarations)
   let text = tag
   if (typeof content === 'string') text += contentText(content, name)
-  else for (const child of content) text += writeInto(child, inside)
+  else for (const child of content) text += writeInto(child, { around: inside, made })
   return `${text}</${name}>`
 }
 
 /** The text of a document or of a part that stands by itself, in exclusive canonical form. */
-export const writeElement = (template: Template): string => writeInto(template, [])
+export const writeElement = (template: Template): string =>
+  writeInto(template, { around: [], made: new Set() })
 
 /**
  * An element that is written often, with other values each time: its text is made once and divided at the places of the
@@ -120,18 +168,16 @@ export const writtenOften = <Name extends string>(
   make: (values: Readonly<Record<Name, string>>) => Template,
 ): ((values: Readonly<Record<Name, string>>) => Template) => {
   const places = Object.fromEntries(names.map((name) => [name, `{{${name}}}`]))
+  const sample = make(places as Record<Name, string>)
+  const made = new Set<string>()
   // Text and names in turn.
-  const pieces = writeElement(make(places as Record<Name, string>)).split(/\{\{(\w+)\}\}/)
+  const pieces = writeInto(sample, { around: [], made }).split(/\{\{(\w+)\}\}/)
   return (values) => {
-    const template = make(values)
-    if (names.every((name) => plain.test(values[name]))) {
-      let text = ''
-      pieces.forEach((piece, index) => {
-        text += index % 2 === 0 ? piece : values[piece as Name]
-      })
-      written.set(template, text)
-    }
-    return template
+    for (const name of names) if (!plain.test(values[name])) return make(values)
+    const text = pieces
+      .map((piece, index) => (index % 2 === 0 ? piece : values[piece as Name]))
+      .join('')
+    return new Known(sample.name, { text, made }, () => make(values))
   }
 }
 
@@ -145,15 +191,20 @@ export const writeAround = (
   with(child: Template, at: number): Template
 } => {
   const { name, attributes, content } = template
-  const { tag, inside } = startOf(template, [])
-  const children = content.map((child) => writeInto(child, inside))
+  const made = new Set<string>()
+  const { tag, inside } = startOf(template, { around: [], made })
+  const children = content.map((child) => writeInto(child, { around: inside, made }))
   return {
-    text: `${tag}${children.join('')}</${name}>`,
+    text: [tag, ...children, `</${name}>`].join(''),
     with: (child, at) => {
-      const whole = { name, attributes, content: content.toSpliced(at, 0, child) }
-      const texts = children.toSpliced(at, 0, writeInto(child, inside))
-      written.set(whole, `${tag}${texts.join('')}</${name}>`)
-      return whole
+      const all = new Set(made)
+      const texts = children.toSpliced(at, 0, writeInto(child, { around: inside, made: all }))
+      const text = [tag, ...texts, `</${name}>`].join('')
+      return new Known(name, { text, made: all }, () => ({
+        name,
+        attributes,
+        content: content.toSpliced(at, 0, child),
+      }))
     },
   }
 }

@@ -127,4 +127,12 @@ describe('a signed element', () => {
       expect(canonicalize(parse(written, LIMIT), { limit: LIMIT })).toBe(written)
     }
   })
+
+  it('reads the same after it was stored as JSON, as artifacts are', async () => {
+    const assertion = await signElement(assertionOf([element('saml:Subject')]), sender.signing)
+    const response = element('samlp:Response', { ID: '_r' }, [assertion])
+    const signed = await signElement(response, sender.signing)
+    const stored: Template = JSON.parse(JSON.stringify(signed))
+    expect(writeElement(stored)).toBe(writeElement(signed))
+  })
 })
