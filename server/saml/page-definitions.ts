@@ -41,7 +41,11 @@ interface SignedOutPage extends PageContext {
 }
 
 export const samlPages = {
-  response: definePage<ResponsePage>('form-post', { script: () => 'submit', once: true }),
+  response: definePage<ResponsePage>('form-post', {
+    script: () => 'submit',
+    once: true,
+    isFilled: true,
+  }),
   /** Only our own page frames these. */
   framedRequest: definePage<ResponsePage>('form-post', {
     script: () => 'submit',

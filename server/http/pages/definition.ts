@@ -16,6 +16,8 @@ export interface Allowed<Model extends PageContext> {
   readonly isFramed?: boolean
   /** A visit to its address would not show it again, so it offers no other language. */
   readonly once?: boolean
+  /** Its `fields` are all that differs from one request to the next: what is around their values is rendered once. */
+  readonly isFilled?: boolean
 }
 
 export interface PageDefinition<Model extends PageContext> extends Allowed<Model> {

@@ -10,6 +10,7 @@ import { logoOf } from './branding.ts'
 import { createTranslator, readCatalogues } from './catalogues.ts'
 import type { PageContext } from './context.ts'
 import type { PageDefinition } from './definition.ts'
+import { createFrames, type Rendered } from './frames.ts'
 import { languageParameter } from './locale.ts'
 import { pagePolicy } from './policy.ts'
 import { qrPicture } from './qr.ts'
@@ -39,8 +40,13 @@ const switchTo = ({ url }: FastifyRequest, code: string): string => {
   return `?${query}`
 }
 
+const hasFields = <Page extends object>(
+  page: Page,
+): page is Page & { readonly fields: Readonly<Record<string, string>> } => 'fields' in page
+
 export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererOptions) => {
   const eta = new Eta({ views: templatesDir, cache: true })
+  const framed = createFrames((value) => eta.config.escapeFunction(value))
   const catalogues = readCatalogues(join(templatesDir, 'messages'))
   const english = catalogues.get('en') ?? {}
   const words = new Map(
@@ -81,19 +87,19 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
       reply.setCookie(localeCookie.name, locale, localeCookie.options)
   }
 
-  const send = <Model extends PageContext>(
-    reply: FastifyReply,
+  const render = <Model extends PageContext>(
+    request: FastifyRequest,
     { template, script, frames, images, once = false, isFramed = false }: PageDefinition<Model>,
     page: Model,
-  ): FastifyReply => {
-    const { realm, branding = {}, locales = [], formTargets = [], status = 200 } = page
-    const lang = page.locale !== undefined && catalogues.has(page.locale) ? page.locale : 'en'
+    lang: string,
+  ): Rendered => {
+    const { realm, branding = {}, locales = [], formTargets = [] } = page
     const logo = logoOf(branding)
     const needed = script?.(page)
     const html = eta.render(template, {
       ...page,
       ...words.get(lang),
-      languages: once ? [] : linksOf(reply.request, locales, lang),
+      languages: once ? [] : linksOf(request, locales, lang),
       brand: branding.displayName || realm,
       welcome: branding.welcomeText || undefined,
       brandLogo: logo?.href,
@@ -103,21 +109,33 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
       polls: needed === 'poll',
       picture: qrPicture,
     })
+    const policy = pagePolicy({
+      scripted: isScripted(html),
+      polls: needed === 'poll',
+      images: [...(logo ? [logo.href] : []), ...(images?.(page) ?? [])],
+      frames: frames?.(page) ?? [],
+      formTargets,
+      isFramed,
+    })
+    return { html, policy }
+  }
+
+  const send = <Model extends PageContext>(
+    reply: FastifyReply,
+    definition: PageDefinition<Model>,
+    page: Model,
+  ): FastifyReply => {
+    const { status = 200 } = page
+    const { template, isFilled = false, isFramed = false } = definition
+    const lang = page.locale !== undefined && catalogues.has(page.locale) ? page.locale : 'en'
+    const whole = (one: Model): Rendered => render(reply.request, definition, one, lang)
+    const { html, policy } =
+      isFilled && hasFields(page) ? framed(page, `${template} ${isFramed}`, whole) : whole(page)
     keepLanguage(reply, lang)
     return reply
       .code(status)
       .headers(documentHeaders)
-      .header(
-        'content-security-policy',
-        pagePolicy({
-          scripted: isScripted(html),
-          polls: needed === 'poll',
-          images: [...(logo ? [logo.href] : []), ...(images?.(page) ?? [])],
-          frames: frames?.(page) ?? [],
-          formTargets,
-          isFramed,
-        }),
-      )
+      .header('content-security-policy', policy)
       .headers(isFramed ? { 'x-frame-options': 'SAMEORIGIN' } : {})
       .header('cache-control', 'no-store')
       .type('text/html; charset=utf-8')
