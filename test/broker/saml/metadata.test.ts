@@ -25,6 +25,9 @@ describe.each(backends)('metadata of a SAML provider on $name', (backend) => {
 
   const publish = (xml: string): void =>
     saml.outside.answer((answer) => answer.writeHead(200).end(xml))
+  /** Of all providers whose metadata is due. */
+  const round = async (signal = new AbortController().signal) =>
+    saml.broker.refreshMetadata((await saml.issuer()).view, signal)
   const signIn = async (alias: string, key = sender.privateKey) => {
     const asked = await saml.begin(alias)
     return refused(saml.finish(alias, posted(answering(asked).answer({}, key), asked)))
@@ -82,8 +85,6 @@ describe.each(backends)('metadata of a SAML provider on $name', (backend) => {
     publish(idpMetadata(sender.certificate))
     expect(await signIn(alias)).toBe(undefined)
     publish(idpMetadata(stranger.certificate))
-    const round = async () =>
-      saml.broker.refreshMetadata((await saml.issuer()).view, new AbortController().signal)
     await round()
     expect(await signIn(alias)).toBe(undefined)
     time = now + 3_600_001
@@ -113,9 +114,29 @@ describe.each(backends)('metadata of a SAML provider on $name', (backend) => {
     expect(await signIn(known)).toBe(undefined)
     saml.outside.answer(500)
     time = now + 3_600_001
-    await saml.broker.refreshMetadata((await saml.issuer()).view, new AbortController().signal)
+    await round()
     time = now
     expect(await signIn(known)).toBe(undefined)
+  })
+
+  it('counts no failure for a read that the server gave up', async () => {
+    const { alias } = await saml.provider({ spEntityId: sp, metadataUrl: saml.outside.url('/t') })
+    const stopping = new AbortController()
+    saml.outside.answer(() => stopping.abort())
+    await round(stopping.signal)
+    expect(saml.outside.at('/t')).toHaveLength(1)
+    publish(idpMetadata(sender.certificate))
+    expect(await signIn(alias)).toBe(undefined)
+  })
+
+  it('is read for providers that name its address alone', async () => {
+    const { alias } = await saml.provider({
+      spEntityId: sp,
+      metadataXml: idpMetadata(sender.certificate),
+    })
+    await round()
+    const { body } = await saml.site.admin('POST', `/identity-providers/${alias}/check`)
+    expect(JSON.stringify(body)).not.toContain('metadataUrl')
   })
 
   it('is dead after its validUntil, and where the document names another address', async () => {
@@ -180,5 +201,43 @@ describe.each(backends)('metadata of a SAML provider on $name', (backend) => {
     expect(await signIn(alias)).toBe(undefined)
     expect(await signIn(alias, stranger.privateKey)).toBe(undefined)
     expect(await signIn(alias, receiver.privateKey)).toMatch(/signature/)
+  })
+})
+
+describe.each(backends)('metadata of the only SAML provider of a realm on $name', (backend) => {
+  let saml: SamlSite
+  beforeAll(async () => {
+    saml = await openSamlSite(backend)
+  }, 60_000)
+  afterAll(() => saml.close())
+
+  const round = async () =>
+    saml.broker.refreshMetadata((await saml.issuer()).view, new AbortController().signal)
+
+  it('is not kept where the provider was deleted while it was read', async () => {
+    const { alias } = await saml.provider({ spEntityId: sp, metadataUrl: saml.outside.url('/m') })
+    saml.outside.answer(async (answer) => {
+      await saml.site.admin('DELETE', `/identity-providers/${alias}`)
+      answer.writeHead(200).end(idpMetadata(sender.certificate))
+    })
+    await round()
+    expect(saml.outside.at('/m')).toHaveLength(1)
+  })
+
+  it('is used by no sign-in where it cannot be stored', async () => {
+    const { alias } = await saml.provider({ spEntityId: sp, metadataUrl: saml.outside.url('/n') })
+    const { storage } = saml.site.server.areas
+    const rename = (from: string, to: string) =>
+      storage.commit([{ sql: `alter table ${from} rename to ${to}`, parameters: [] }])
+    saml.outside.answer(async (answer) => {
+      await rename('identity_provider_metadata', 'away')
+      answer.writeHead(200).end(idpMetadata(sender.certificate))
+    })
+    const withoutTable = <T>(work: () => Promise<T>): Promise<T> =>
+      work().finally(() => rename('away', 'identity_provider_metadata'))
+    await expect(withoutTable(round)).rejects.toThrow(/identity_provider_metadata/)
+    const url = `${saml.site.issuer}/broker/${alias}/login`
+    const { status } = await withoutTable(() => fetch(url, { redirect: 'manual' }))
+    expect(status).toBe(500)
   })
 })

@@ -86,9 +86,8 @@ const replayed = 'saml-assertion'
 const stateOf = (arrival: Arrival): string | undefined =>
   arrival.method === 'POST' ? arrival.form('RelayState') : arrival.query('RelayState')
 
-/** Our name at the provider. */
-export const spEntityIdOf = ({ config }: Provider): string =>
-  config.spEntityId ?? notAllowed('the provider has no spEntityId')
+/** Our name at the provider, which the rule of its protocol requires. */
+const spEntityIdOf = ({ config }: Provider): string => config.spEntityId as string
 
 /** The keys of ours that sign for a provider, the one that signs now first. */
 const createSignersFor =

@@ -21,7 +21,7 @@ export interface SpMetadataInput {
   readonly config: Config
   readonly settings: SamlSettings
   /** The one that signs now first. */
-  readonly signing: readonly SigningKey[]
+  readonly signing: readonly [SigningKey, ...SigningKey[]]
   readonly now: number
 }
 
@@ -102,7 +102,6 @@ const roleOf = (input: SpMetadataInput): Template =>
 /** The same to the byte for an hour, as long as nothing changes. */
 export const spMetadata = async (input: SpMetadataInput): Promise<string> => {
   const [signer] = input.signing
-  if (!signer) throw new Error('the realm has no signing key')
   const hour = Math.floor(input.now / hourMs) * hourMs
   const attributes = {
     cacheDuration: 'PT1H',

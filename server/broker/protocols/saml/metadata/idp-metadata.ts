@@ -131,8 +131,7 @@ export const createIdpMetadata = (parts: IdpMetadataParts) => {
     },
     /** For a signature by an unknown key; nothing where there is no address, or it was read a moment ago. */
     afresh: async (provider: Provider): Promise<IdpMetadata | undefined> => {
-      if (provider.config.metadataUrl === undefined || provider.config.metadataXml !== undefined)
-        return undefined
+      if (provider.config.metadataUrl === undefined) return undefined
       const row = await stored(provider)
       const last = Math.max(row?.read_at ?? 0, row?.failed_at ?? 0)
       return last > clock.now() - pauseMs ? undefined : readOnce(provider, row)
