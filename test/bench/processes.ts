@@ -86,15 +86,20 @@ export const createStarter = (): Starter => {
   }
 }
 
-/** Memory of a process that is in use, in MB (10^6 bytes). Linux only; elsewhere not a number. */
-export const rssOf = (pid: number): number => {
+const memoryOf = (pid: number, line: RegExp): number => {
   try {
-    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    const kilobytes = line.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
     return (Number(kilobytes) * 1024) / 1e6
   } catch {
     return Number.NaN
   }
 }
+
+/** Memory of a process that is in use, in MB (10^6 bytes). Linux only; elsewhere not a number. */
+export const rssOf = (pid: number): number => memoryOf(pid, /^VmRSS:\s+(\d+) kB$/m)
+
+/** As `rssOf`, the most that the process ever used. */
+export const peakRssOf = (pid: number): number => memoryOf(pid, /^VmHWM:\s+(\d+) kB$/m)
 
 /** Processor time in what the system tells of a process or a thread, in ms; clock ticks are 10 ms on every Linux. */
 const cpuIn = (stat: string): number => {

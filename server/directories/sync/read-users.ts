@@ -33,7 +33,7 @@ export interface ReadUsers {
   readonly mode: 'full' | 'changes'
   readonly noPeople: readonly NoPerson[]
   /** The subjects of all entries. */
-  readonly present: ReadonlySet<string>
+  readonly present: Pick<ReadonlySet<string>, 'has'>
   /** Where groups are read: the subjects by the comparable form of their DN, and by username. */
   readonly byDn: ReadonlyMap<string, string>
   readonly byUsername: ReadonlyMap<string, string>
@@ -118,11 +118,12 @@ export const readUsers = async (
   const usn = isAd ? await highestUsn(connection) : null
   const all = filterForAll(userSearchFilter)
   const within = dnWithin(base)
-  const taken = new Set<string>()
   /** Entries of linked users that cannot be read as users any more. */
   const unusable = new Set<string>()
   const noPeople: NoPerson[] = []
-  const present = new Set<string>()
+  /** The subjects of all entries, and whether they were taken: one copy of each. */
+  const present = new Map<string, boolean>()
+  const isTaken = (subject: string): boolean => present.get(subject) === true
   const byDn = new Map<string, string>()
   const byUsername = new Map<string, string>()
   const primaryGroups = new Map<string, string>()
@@ -147,7 +148,7 @@ export const readUsers = async (
       )
     const subject = stableIdOf(entry, attributes.uuid)
     if (subject === undefined) return undefined
-    present.add(subject)
+    if (!present.has(subject)) present.set(subject, false)
     const change = changeOf(entry)
     if (change) mark.see(subject, change)
     if (directory.groups) {
@@ -187,9 +188,9 @@ export const readUsers = async (
         if (subject !== undefined) unusable.add(subject)
         return undefined
       }
-      if (taken.has(one.subject))
+      if (isTaken(one.subject))
         throw new SyncRefused('directory', `two entries have the same ${attributes.uuid}`)
-      taken.add(one.subject)
+      present.set(one.subject, true)
       return one
     }
     return each(filter, whole, take, async (page) => {
@@ -208,7 +209,7 @@ export const readUsers = async (
           }),
       )
       const filter = new AndFilter({ filters: [all, new OrFilter({ filters })] })
-      await takeEach(filter, (subject) => !taken.has(subject))
+      await takeEach(filter, (subject) => !isTaken(subject))
     }
   }
 
@@ -241,7 +242,7 @@ export const readUsers = async (
     else if (changed.length > 0 && late <= Math.max(fewEntries, 2 * changed.length))
       await takeEach(since(changeTime, changes?.from ?? ''), () => true)
     else await takeByIds(changed)
-    await takeByIds(unknown.filter((subject) => !taken.has(subject)))
+    await takeByIds(unknown.filter((subject) => !isTaken(subject)))
   }
   if (present.size === 0)
     throw new SyncRefused(

@@ -42,6 +42,8 @@ interface Planned {
 }
 
 const partSize = 5000
+/** Memberships of so many groups are compared at once. */
+const groupsAtOnce = 20
 const isName = (name: string): boolean =>
   name.length <= 255 && formats['segment']?.test(name) === true
 
@@ -106,26 +108,31 @@ const planGroups = async (
   }
 }
 
-/** What members join and leave; of users who are linked to the directory alone. */
+/** What members join and leave; of users who are linked to the directory alone. Some groups at a time. */
 const planMembers = async (
   { storage }: GroupParts,
   groups: readonly { readonly id: string; readonly members: ReadonlySet<string> }[],
   forgotten: readonly string[],
   users: ReadonlyMap<string, string>,
 ): Promise<{ joins: UserGroupRow[]; leaves: UserGroupRow[] }> => {
-  const present = await membershipsIn(storage, [...groups.map(({ id }) => id), ...forgotten])
-  const before = Map.groupBy(present, ({ group_id }) => group_id)
   const joins: UserGroupRow[] = []
   const surplus: UserGroupRow[] = []
   const nobody: ReadonlySet<string> = new Set()
   const wanted = [...groups, ...forgotten.map((id) => ({ id, members: nobody }))]
-  for (const { id: group_id, members } of wanted) {
-    const left = new Map(before.get(group_id)?.map((row) => [row.user_id, row]))
-    for (const subject of members) {
-      const user_id = users.get(subject)
-      if (user_id !== undefined && !left.delete(user_id)) joins.push({ user_id, group_id })
+  for (const part of inSlices(wanted, groupsAtOnce)) {
+    const present = await membershipsIn(
+      storage,
+      part.map(({ id }) => id),
+    )
+    const before = Map.groupBy(present, ({ group_id }) => group_id)
+    for (const { id: group_id, members } of part) {
+      const left = new Map(before.get(group_id)?.map((row) => [row.user_id, row]))
+      for (const subject of members) {
+        const user_id = users.get(subject)
+        if (user_id !== undefined && !left.delete(user_id)) joins.push({ user_id, group_id })
+      }
+      surplus.push(...left.values())
     }
-    surplus.push(...left.values())
   }
   if (surplus.length === 0) return { joins, leaves: [] }
   const linked = new Set(users.values())

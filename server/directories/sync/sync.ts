@@ -8,9 +8,11 @@ import type { SyncReport } from '#schemas/wire/directory-sync.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
+import { withinBulkBound } from '#server/platform/tuning/memory.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
+import { inSlices } from '#server/storage/statements.ts'
 import type { DirectorySyncRow } from '#server/storage/tables/directory-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Links } from '#server/users/links/links.ts'
@@ -83,6 +85,9 @@ const nothing: Omit<SyncReport, 'status' | 'dryRun'> = {
   changes: [],
 }
 
+/** Rows of so many users at once: those of a whole page would outlive the space for new objects. */
+const partSize = 200
+
 export const createSync = (parts: SyncParts): Synchronize => {
   const { storage, copy, clock, recorder, users, links, connections } = parts
   const state = createSyncState({ storage, clock })
@@ -92,9 +97,13 @@ export const createSync = (parts: SyncParts): Synchronize => {
     const users = new Map<string, string>()
     for await (const page of links.subjectsOf(directory, linkIssuer))
       for (const { subject, user_id } of page) users.set(subject, user_id)
-    const orphans = await links.orphansOf(directory, linkIssuer)
-    for (const { subject, user_id } of orphans) users.set(subject, user_id)
-    return { users, replaced: new Set(orphans.map(({ provider }) => provider)) }
+    const replaced = new Set<string>()
+    for await (const page of links.orphansOf(directory, linkIssuer))
+      for (const { provider, subject, user_id } of page) {
+        users.set(subject, user_id)
+        replaced.add(provider)
+      }
+    return { users, replaced }
   }
 
   const takeOver = async ({ directory, hold }: ApplyInput, { replaced }: Linked): Promise<void> => {
@@ -171,7 +180,10 @@ export const createSync = (parts: SyncParts): Synchronize => {
       full,
       now: clock.now(),
       isKnown: (subject) => linked.users.has(subject),
-      take: async (people) => planning.see(people, await around(directory, linked, people)),
+      take: async (people) => {
+        for (const part of inSlices(people, partSize))
+          planning.see(part, await around(directory, linked, part))
+      },
       progress,
     })
     const absent = [...linked.users.keys()].filter((subject) => !read.present.has(subject))
@@ -277,7 +289,7 @@ export const createSync = (parts: SyncParts): Synchronize => {
   ): Promise<SyncReport> => {
     const connection = await connections.poolOf(request.directory).open()
     try {
-      return await run(connection, request, lease)
+      return await withinBulkBound(() => run(connection, request, lease))
     } finally {
       connection.close()
     }

@@ -2,6 +2,7 @@
 
 import { PerformanceObserver } from 'node:perf_hooks'
 import { getHeapSpaceStatistics, setFlagsFromString } from 'node:v8'
+import { isOn } from './switches.ts'
 
 /** Flags come and go, and V8 complains on stderr of those it does not know: only where these were seen to work. */
 const knowsFlags = process.versions.v8.startsWith('13.')
@@ -16,6 +17,28 @@ const knowsFlags = process.versions.v8.startsWith('13.')
  */
 export const boundGarbage = (): void => {
   if (knowsFlags) setFlagsFromString('--heap-growing-percent=100')
+}
+
+/** Bulk work under way in this process. */
+let bulks = 0
+
+/**
+ * For work that passes through the memory what a whole directory holds: while it runs, garbage may be a quarter of what is
+ * alive, and V8 looks for it more often. The pages that a heap has once had stay with the process for long after.
+ *
+ * Peak of resident memory above that of the start, after nine syncs of 20,000 users, without the measure and with it, on
+ * PostgreSQL: 151 and 75 MB; processor time of a full sync: 1.0 and 1.2 s (`npm run bench -- directory`, Node.js 24.21).
+ */
+export const withinBulkBound = async <T>(work: () => Promise<T>): Promise<T> => {
+  if (!knowsFlags || !isOn('bound-bulk-garbage')) return work()
+  bulks += 1
+  setFlagsFromString('--heap-growing-percent=25')
+  try {
+    return await work()
+  } finally {
+    bulks -= 1
+    if (bulks === 0) setFlagsFromString(`--heap-growing-percent=${isOn('bound-garbage') ? 100 : 0}`)
+  }
 }
 
 /** Of both halves of the space for new objects. */

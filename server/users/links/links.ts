@@ -63,6 +63,11 @@ export const linkRecords = (view: RealmView, links: readonly FederatedLinkRow[])
     }),
   )
 
+type SubjectOfLink = Pick<FederatedLinkRow, 'provider' | 'subject' | 'user_id'>
+
+/** Of links that are read one page after another. */
+const pageSize = 1000
+
 /** Fails where the link changed or is gone. */
 const linkGuard = 'federated-link'
 
@@ -100,14 +105,62 @@ const touchLink = preparedStatement((db, { id, alias, username, tokens, now }: T
 )
 
 export const createLinks = ({
-  storage: { db, longReads },
+  storage: { db },
   clock,
   keyring,
 }: {
-  readonly storage: Pick<Storage, 'db' | 'longReads'>
+  readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
   readonly keyring: Keyring
 }) => {
+  /** The index answers each page at once. */
+  async function* pagesOf(
+    { realm, id }: Pick<LinkProvider, 'realm' | 'id'>,
+    issuer: string,
+    alias?: string,
+  ): AsyncGenerator<readonly SubjectOfLink[]> {
+    for (let subject = ''; ; ) {
+      const rows = await db
+        .selectFrom('federated_links')
+        .select(['provider', 'subject', 'user_id'])
+        .where('realm', '=', realm)
+        .where('provider', '=', id)
+        .where('issuer', '=', issuer)
+        .where('subject', '>', subject)
+        .$if(alias !== undefined, (query) => query.where('alias', '=', alias ?? ''))
+        .orderBy('subject')
+        .limit(pageSize)
+        .execute()
+      if (rows.length > 0) yield rows
+      const last = rows.at(-1)
+      if (!last || rows.length < pageSize) return
+      subject = last.subject
+    }
+  }
+
+  /** From one provider to the next by the index: a read of all links would take long. */
+  const deletedWithLinks = async (realm: string): Promise<string[]> => {
+    const deleted: string[] = []
+    for (let last = ''; ; ) {
+      const row = await db
+        .selectFrom('federated_links')
+        .select([
+          'provider',
+          sql<unknown>`exists (select 1 from documents where documents.id = federated_links.provider)`.as(
+            'is_there',
+          ),
+        ])
+        .where('realm', '=', realm)
+        .where('provider', '>', last)
+        .orderBy('provider')
+        .limit(1)
+        .executeTakeFirst()
+      if (!row) return deleted
+      if (!row.is_there) deleted.push(row.provider)
+      last = row.provider
+    }
+  }
+
   const sealTokens = (realm: string, id: string, tokens: StoredTokens): string =>
     JSON.stringify(keyring.seal(JSON.stringify(tokens), linkTokensContext(realm, id)))
 
@@ -152,22 +205,14 @@ export const createLinks = ({
         linkGuard,
       ),
 
-    /** Links of deleted providers that had the alias of this one, of one issuer. */
-    orphansOf: (
+    /** Links of deleted providers that had the alias of this one, of one issuer: a page after another. */
+    async *orphansOf(
       { realm, id, alias }: LinkProvider,
       issuer: string,
-    ): Promise<Pick<FederatedLinkRow, 'provider' | 'subject' | 'user_id'>[]> =>
-      longReads
-        .selectFrom('federated_links')
-        .select(['provider', 'subject', 'user_id'])
-        .where('realm', '=', realm)
-        .where('alias', '=', alias)
-        .where('issuer', '=', issuer)
-        .where('provider', '!=', id)
-        .where(
-          sql<boolean>`not exists (select 1 from documents where documents.id = federated_links.provider)`,
-        )
-        .execute(),
+    ): AsyncGenerator<readonly SubjectOfLink[]> {
+      for (const provider of await deletedWithLinks(realm))
+        if (provider !== id) yield* pagesOf({ realm, id: provider }, issuer, alias)
+    },
 
     /** All links of a deleted provider become those of the one that replaced it. */
     takeOverAll: (deleted: string, { realm, id, alias }: LinkProvider, issuer: string): Statement =>
@@ -201,28 +246,10 @@ export const createLinks = ({
     },
 
     /** The users who are linked to a provider by one issuer, in the order of their subjects: a page after another. */
-    async *subjectsOf(
-      { realm, id }: Pick<LinkProvider, 'realm' | 'id'>,
+    subjectsOf: (
+      provider: Pick<LinkProvider, 'realm' | 'id'>,
       issuer: string,
-      pageSize = 5000,
-    ): AsyncGenerator<readonly Pick<FederatedLinkRow, 'subject' | 'user_id'>[]> {
-      for (let subject = ''; ; ) {
-        const rows = await longReads
-          .selectFrom('federated_links')
-          .select(['subject', 'user_id'])
-          .where('realm', '=', realm)
-          .where('provider', '=', id)
-          .where('issuer', '=', issuer)
-          .where('subject', '>', subject)
-          .orderBy('subject')
-          .limit(pageSize)
-          .execute()
-        if (rows.length > 0) yield rows
-        const last = rows.at(-1)
-        if (!last || rows.length < pageSize) return
-        subject = last.subject
-      }
-    },
+    ): AsyncGenerator<readonly SubjectOfLink[]> => pagesOf(provider, issuer),
 
     /**
      * The unique rules of the table refuse a subject that belongs to another user, and a second account of one provider for
