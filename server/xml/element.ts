@@ -14,25 +14,36 @@ export interface XmlElement extends XmlName {
   readonly text: string
 }
 
-/** The prefixes around an element: what was encrypted in its place may use them. */
-const scopes = new WeakMap<XmlElement, Scope>()
+class Parsed implements XmlElement {
+  readonly namespace: string
+  readonly name: string
+  readonly attributes: XmlElement['attributes']
+  readonly children: XmlElement['children']
+  readonly text: string
+  readonly #scope: Scope
 
-export const scopeOf = (element: XmlElement): Scope | undefined => scopes.get(element)
+  constructor(node: Node) {
+    const attributes: Record<string, string> = Object.create(null)
+    for (const { namespace, name, value } of node.attributes)
+      attributes[namespace === '' ? name : written({ namespace, name })] = value
+    this.namespace = node.namespace
+    this.name = node.name
+    this.attributes = Object.freeze(attributes)
+    this.children = Object.freeze(elementsOf(node).map(toElement))
+    this.text = textOf(node)
+    this.#scope = node.scope
+    Object.freeze(this)
+  }
 
-export const toElement = (node: Node): XmlElement => {
-  const attributes: Record<string, string> = Object.create(null)
-  for (const { namespace, name, value } of node.attributes)
-    attributes[namespace === '' ? name : written({ namespace, name })] = value
-  const element = Object.freeze({
-    namespace: node.namespace,
-    name: node.name,
-    attributes: Object.freeze(attributes),
-    children: Object.freeze(elementsOf(node).map(toElement)),
-    text: textOf(node),
-  })
-  scopes.set(element, node.scope)
-  return element
+  static scopeOf(element: XmlElement): Scope | undefined {
+    return #scope in element ? element.#scope : undefined
+  }
 }
+
+/** The prefixes around an element: what was encrypted in its place may use them. */
+export const scopeOf = Parsed.scopeOf
+
+export const toElement = (node: Node): XmlElement => new Parsed(node)
 
 type Qualified = `${Prefix}:${string}`
 

@@ -26,9 +26,11 @@ const decodeBounded = (encoded: string, limit: number): Buffer => {
   return decodeBase64(encoded, 'the message')
 }
 
+const strict = new TextDecoder('utf-8', { fatal: true })
+
 const utf8 = (bytes: Buffer): string => {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    return strict.decode(bytes)
   } catch {
     return refuse('encoding', 'the message is not UTF-8')
   }

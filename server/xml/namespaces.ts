@@ -22,10 +22,17 @@ export interface XmlName {
   readonly name: string
 }
 
+/** The names of the code: a received document has no part in them. */
+const known = new Map<string, XmlName>()
+
 /** `xmlName('samlp:AuthnRequest')`: the name under the prefix of the table above. */
 export const xmlName = (qualified: `${Prefix}:${string}`): XmlName => {
+  const before = known.get(qualified)
+  if (before) return before
   const [prefix = '', name = ''] = qualified.split(':')
-  return { namespace: namespaces[prefix as Prefix], name }
+  const made = Object.freeze({ namespace: namespaces[prefix as Prefix], name })
+  known.set(qualified, made)
+  return made
 }
 
 /** As an error says it. */

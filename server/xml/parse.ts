@@ -29,7 +29,7 @@ const ATTRIBUTES_LIMIT = 500
 const XMLNS = 'http://www.w3.org/2000/xmlns/'
 
 /** `ID` of SAML, `Id` of signatures and encryption, `id`, `xml:id`, `wsu:Id`: whatever some reader may take for an ID. */
-const isId = ({ name }: Attribute): boolean => name.toLowerCase() === 'id'
+const isId = ({ name }: Attribute): boolean => name.length === 2 && name.toLowerCase() === 'id'
 
 interface Open extends Node {
   readonly children: (Node | string)[]
@@ -99,21 +99,24 @@ const build = ({ text, around: scope }: Decrypted): Node => {
     if (open.length >= DEPTH_LIMIT)
       refuse('too-deep', `elements are nested more than ${DEPTH_LIMIT} deep`)
     const around = open.at(-1)
+    const own: Attribute[] = []
+    for (const { prefix, uri, local, value } of Object.values(tag.attributes)) {
+      if (uri === XMLNS) continue
+      const attribute = { prefix, namespace: uri, name: local, value }
+      own.push(attribute)
+      if (!isId(attribute)) continue
+      if (ids.has(value))
+        refuse('duplicate-id', 'two elements have the same ID; every ID must be unique')
+      ids.add(value)
+    }
     const element: Open = {
       prefix: tag.prefix,
       namespace: tag.uri,
       name: tag.local,
-      attributes: Object.values(tag.attributes)
-        .filter(({ uri }) => uri !== XMLNS)
-        .map(({ prefix, uri, local, value }) => ({ prefix, namespace: uri, name: local, value })),
+      attributes: own,
       scope: { own: tag.ns, outer: around?.scope ?? scope },
       children: [],
       hasComment: false,
-    }
-    for (const attribute of element.attributes.filter(isId)) {
-      if (ids.has(attribute.value))
-        refuse('duplicate-id', 'two elements have the same ID; every ID must be unique')
-      ids.add(attribute.value)
     }
     around?.children.push(element)
     open.push(element)
