@@ -4,12 +4,12 @@
  */
 import { randomUUID } from 'node:crypto'
 import { rmSync } from 'node:fs'
-import { copyFile, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { copyFile, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { inject } from 'vitest'
 import type { Storage } from '#server/storage/contract.ts'
 import { openStorage } from '#server/storage/open.ts'
+import { newDatabaseFolder } from './database/database-folder.ts'
 import { createDatabase, dropDatabase } from './processes/postgres.ts'
 import { isLong } from './run/chance.ts'
 
@@ -35,7 +35,7 @@ export interface Backend {
 }
 
 const createSqlite = async (): Promise<TestDatabase & { readonly file: string }> => {
-  const folder = await mkdtemp(join(tmpdir(), 'iamctl-sqlite-'))
+  const folder = newDatabaseFolder('iamctl-sqlite-')
   const file = join(folder, 'iamctl.db')
   return { file, url: `sqlite:${file}`, remove: () => rm(folder, { recursive: true, force: true }) }
 }
