@@ -13,6 +13,7 @@ import { chmod, chown, cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promise
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { folderInMemory } from '../database/database-folder.ts'
 import { freePort } from './ports.ts'
 
 const NOBODY = 65_534
@@ -89,6 +90,8 @@ const launch = async (
     'unix_socket_directories=',
     'max_connections=200',
     `fsync=${fsync}`,
+    // Tests survive no loss of power, and the log may be in memory.
+    ...(fsync === 'off' ? ['full_page_writes=off', 'max_wal_size=256MB'] : []),
     ...more,
   ]
   const args = ['-D', data, ...settings.flatMap((setting) => ['-c', setting])]
@@ -125,12 +128,17 @@ process.stdout.on('error', () => {})
 const ownerGone = once(process.stdin.resume(), 'close')
 
 // As root not in TMPDIR, which may be private to root.
-const folder = await mkdtemp(join(asRoot ? '/tmp' : tmpdir(), 'iamctl-postgres-'))
+const temporary = asRoot ? '/tmp' : tmpdir()
+// No program can be run from memory that is mounted with noexec: the data alone are there.
+const places = [temporary, (fsync === 'off' && folderInMemory()) || temporary]
+const [folder = '', dataFolder = ''] = await Promise.all(
+  places.map((place) => mkdtemp(join(place, 'iamctl-postgres-'))),
+)
 try {
-  await chmod(folder, 0o755)
+  for (const one of [folder, dataFolder]) await chmod(one, 0o755)
   const bin = await installBinaries(folder)
   const elsewhere = process.argv.find((argument) => argument.startsWith('data='))
-  const data = elsewhere?.slice('data='.length) ?? join(folder, 'data')
+  const data = elsewhere?.slice('data='.length) ?? join(dataFolder, 'data')
   await initialise(bin, data)
   const launched = await launchOnFreePort(bin, data)
   const { port } = launched
@@ -160,6 +168,6 @@ try {
   await last
   await stop()
 } finally {
-  await rm(folder, { recursive: true, force: true })
+  for (const one of [folder, dataFolder]) await rm(one, { recursive: true, force: true })
 }
 process.exit()
