@@ -3,7 +3,10 @@
  * metadata, stream-control with its errors, subject-control (SSF 1.0 §7, §8.1).
  */
 
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { mostSubjects } from '#server/provisioning/signals/streams.ts'
+import { statement } from '#server/storage/statements.ts'
 import { accessTokenOf, issueGrant } from '../oidc/users.ts'
 import { backends } from '../support/backends.ts'
 import { caep, openSignalSite, poll, push, type SignalSite } from './fixture.ts'
@@ -263,5 +266,22 @@ describe.each(backends)('streams of security events ($name)', (backend) => {
       const answer = await own.send('POST', path, { stream_id: id, subject })
       expect([answer.status, answer.body]).toEqual([status, undefined])
     }
+  })
+
+  it('subject-control: a stream has a bounded number of subjects', async () => {
+    const id = await own.made()
+    const { storage } = own.site.server.areas
+    const many = sql`insert into signal_subjects (stream_id, subject, is_removed)
+      with recursive n(i) as (select 1 union all select i + 1 from n where i < ${sql.lit(mostSubjects)})
+      select ${id}, 'subject-' || cast(i as text), 0 from n`
+    await storage.commit([statement({ compile: () => many.compile(storage.db) })])
+    const full = await own.follow(id, own.alice)
+    expect([full.status, full.body.detail]).toEqual([
+      409,
+      `A stream has at most ${mostSubjects} subjects.`,
+    ])
+    const known = { ...own.subject(own.alice), sub: 'subject-1' }
+    const body = { stream_id: id, subject: known }
+    expect((await own.send('POST', '/ssf/subjects/remove', body)).status).toBe(204)
   })
 })

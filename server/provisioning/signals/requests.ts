@@ -20,7 +20,7 @@ import {
   verificationInterval,
   verifySchema,
 } from './stream-body.ts'
-import type { Streams } from './streams.ts'
+import { mostSubjects, type Streams, subjectsGuard } from './streams.ts'
 import type { Transmitter } from './transmitter.ts'
 
 export interface SignalRequestParts {
@@ -83,9 +83,14 @@ export const createSignalRequests = (parts: SignalRequestParts) => {
         throw invalid([
           { field: '/subject/iss', code: 'const', message: `must be ${receiver.issuer.url}` },
         ])
-      const statement = streams.putSubject(id, subject.sub, !isAdded)
+      const statements = streams.putSubject(id, subject.sub, !isAdded)
       const detail = isAdded ? 'signal subject added' : 'signal subject removed'
-      await own.write(receiver, request, 'ADMIN_UPDATE', detail, [statement])
+      try {
+        await own.write(receiver, request, 'ADMIN_UPDATE', detail, statements)
+      } catch (error) {
+        if (!(error instanceof GuardFailedError) || error.guard !== subjectsGuard) throw error
+        throw new Problem('conflict', `A stream has at most ${mostSubjects} subjects.`)
+      }
       return reply.code(isAdded ? 200 : 204).send()
     }
 

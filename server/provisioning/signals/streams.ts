@@ -9,6 +9,9 @@ import type { SignalEventRow, SignalStreamRow } from '#server/storage/tables/sig
 const keptMs = 7 * 24 * 3600_000
 /** How many streams a receiver may have. */
 export const mostStreams = 10
+/** How many subjects a stream may have, added and removed ones together: one with more follows all users (`signalSubjects`). */
+export const mostSubjects = 50_000
+export const subjectsGuard = 'signal-subjects'
 /** Activity of a receiver is written at most this often. */
 const activityMs = 3600_000
 
@@ -60,8 +63,11 @@ export interface Streams {
   /** The receiver has called: nothing where that was written a short time ago. */
   noteActivity(stream: SignalStreamRow): Statement[]
   remove(id: string): Statement
-  /** A subject that was removed stays as a row, so that it is left out where all subjects are followed. */
-  putSubject(id: string, subject: string, isRemoved: boolean): Statement
+  /**
+   * A subject that was removed stays as a row, so that it is left out where all subjects are followed. Fails the guard
+   * `signal-subjects` where the stream has more than it may then.
+   */
+  putSubject(id: string, subject: string, isRemoved: boolean): Statement[]
   /** Undefined where the receiver has neither added nor removed it. */
   subject(id: string, subject: string): Promise<'added' | 'removed' | undefined>
   /** One that is there already stays: what makes events may run twice. */
@@ -150,14 +156,34 @@ export const createStreams = ({
 
     putSubject: (id, subject, isRemoved) => {
       const is_removed = isRemoved ? 1 : 0
-      return statement(
-        db
-          .insertInto('signal_subjects')
-          .values({ stream_id: id, subject, is_removed })
-          .onConflict((conflict) =>
-            conflict.columns(['stream_id', 'subject']).doUpdateSet({ is_removed }),
+      const activity = () =>
+        db.updateTable('signal_streams').set({ active_at: clock.now() }).where('id', '=', id)
+      const counted = db
+        .selectFrom('signal_subjects')
+        .select('subject')
+        .where('stream_id', '=', id)
+        .limit(mostSubjects + 1)
+        .as('counted')
+      return [
+        // The stream is written first: another transaction that adds a subject waits here, and counts this one.
+        statement(activity()),
+        statement(
+          db
+            .insertInto('signal_subjects')
+            .values({ stream_id: id, subject, is_removed })
+            .onConflict((conflict) =>
+              conflict.columns(['stream_id', 'subject']).doUpdateSet({ is_removed }),
+            ),
+        ),
+        guarded(
+          activity().where(
+            db.selectFrom(counted).select(({ fn }) => fn.countAll<number>().as('count')),
+            '<=',
+            mostSubjects,
           ),
-      )
+          subjectsGuard,
+        ),
+      ]
     },
     subject: async (id, subject) => {
       const row = await db
