@@ -40,7 +40,7 @@ export const consentsSchema: JsonSchema = {
 export interface Consents {
   /** Undefined where nothing was ever allowed; a consent may be to no scope at all. */
   scopesOf(userId: string, clientId: string): Promise<ReadonlySet<string> | undefined>
-  /** Adds to what was allowed before. */
+  /** Adds to what was allowed before, unless that is revoked before the statements are committed. */
   grant(
     realm: string,
     userId: string,
@@ -64,14 +64,18 @@ export const createConsents = ({
   readonly grantsStore: Pick<GrantsStore, 'revokeOfUser'>
 }): Consents => {
   const { db } = storage
-  const scopesOf: Consents['scopesOf'] = async (userId, clientId) => {
+  const storedOf = async (userId: string, clientId: string): Promise<string | undefined> => {
     const row = await db
       .selectFrom('consents')
       .select('scopes')
       .where('user_id', '=', userId)
       .where('client_id', '=', clientId)
       .executeTakeFirst()
-    return row && new Set(JSON.parse(row.scopes) as string[])
+    return row?.scopes
+  }
+  const scopesOf: Consents['scopesOf'] = async (userId, clientId) => {
+    const stored = await storedOf(userId, clientId)
+    return stored === undefined ? undefined : new Set(JSON.parse(stored) as string[])
   }
 
   const deleteOf = (realm: string, userId: string, clientId: string) =>
@@ -90,10 +94,24 @@ export const createConsents = ({
   return {
     scopesOf,
     grant: async (realm, userId, clientId, added) => {
-      const before = (await scopesOf(userId, clientId)) ?? []
-      const scopes = JSON.stringify([...new Set([...before, ...added])])
+      const before = await storedOf(userId, clientId)
+      const known = before === undefined ? [] : (JSON.parse(before) as string[])
+      const scopes = JSON.stringify([...new Set([...known, ...added])])
       const now = clock.now()
       return [
+        // First, so that a revocation that is under way is waited for. It has ended the scopes of before, which then stay ended.
+        ...(before === undefined
+          ? []
+          : [
+              statement(
+                db
+                  .updateTable('consents')
+                  .set({ scopes, updated_at: now })
+                  .where('user_id', '=', userId)
+                  .where('client_id', '=', clientId)
+                  .where('scopes', '=', before),
+              ),
+            ]),
         statement(
           db
             .insertInto('consents')
@@ -101,13 +119,11 @@ export const createConsents = ({
               realm,
               user_id: userId,
               client_id: clientId,
-              scopes,
+              scopes: JSON.stringify([...new Set(added)]),
               created_at: now,
               updated_at: now,
             })
-            .onConflict((conflict) =>
-              conflict.columns(['user_id', 'client_id']).doUpdateSet({ scopes, updated_at: now }),
-            ),
+            .onConflict((conflict) => conflict.columns(['user_id', 'client_id']).doNothing()),
         ),
         reopenDelegations(storage, userId, clientId),
       ]

@@ -36,6 +36,18 @@ describe.each(backends)('consents of an account on $name', (backend) => {
     const { storage } = site.server.areas
     await storage.commit(await consents().grant('acme', id, client.id, scopes))
   }
+  it('a consent does not bring back what is revoked while it is given', async () => {
+    const user = await addUser(site, { username: 'torn' })
+    await allow(user, maps, 'profile')
+    const { storage } = site.server.areas
+    const given = await consents().grant('acme', user.id, maps.id, ['email'])
+    await storage.commit(consents().revoke('acme', user.id, maps.id))
+    await storage.commit(given)
+    expect(await consents().scopesOf(user.id, maps.id)).toEqual(new Set(['email']))
+    await allow(user, maps, 'profile', 'email')
+    expect(await consents().scopesOf(user.id, maps.id)).toEqual(new Set(['email', 'profile']))
+  })
+
   /** A new user with consents for two clients. */
   const newcomer = async (): Promise<UserRow> => {
     count += 1
