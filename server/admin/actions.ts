@@ -30,6 +30,7 @@ import { authzShareActions } from './clients/authz-shares.ts'
 import { clientFieldActions } from './clients/client-fields.ts'
 import { readClientSecret, regenerateClientSecret } from './clients/client-secret.ts'
 import { evaluateAuthz } from './clients/evaluate-authz.ts'
+import { ownerPolicyActions } from './clients/owner-policies.ts'
 import { provisioningTokenActions } from './clients/provisioning-tokens.ts'
 import { credentialActions } from './credentials/credentials.ts'
 import { pushTokenActions } from './credentials/push-tokens.ts'
@@ -194,6 +195,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     ...clientFieldActions({ writer }),
     evaluateAuthz({ authz: needs.authz, changesets, users }),
     ...authzShareActions({ storage, shares: needs.authz.shares, recorder }),
+    ...ownerPolicyActions({ storage, ownerPolicies: needs.authz.ownerPolicies, recorder }),
     ...importMetadataActions({ writer, presenter, copy, clock, outgoing }),
     samlStatus({ storage, clock, saml: needs.saml }),
     checkProvider({ broker: needs.broker, directories: needs.directories, vault, baseUrl }),

@@ -76,6 +76,8 @@ export interface OwnerPolicies {
   replace(id: string, fields: OwnerPolicyFields): Statement[]
   /** Fails the guard `owner-policy` unless it is the owner's. */
   remove(ownerId: string, id: string): Statement
+  /** The same, by an administrator. Fails the guard `owner-policy` unless it is of the client. */
+  removeOf(clientId: string, id: string): Statement
   /** The policies that permit, by one query. */
   metBy(meeting: Meeting): Promise<MetPolicy[]>
 }
@@ -227,6 +229,12 @@ export const createOwnerPolicies = ({
     remove: (ownerId, id) =>
       guarded(
         db.deleteFrom('owner_policies').where('id', '=', id).where('owner_id', '=', ownerId),
+        ownerPolicyGuard,
+      ),
+
+    removeOf: (clientId, id) =>
+      guarded(
+        db.deleteFrom('owner_policies').where('id', '=', id).where('client_id', '=', clientId),
         ownerPolicyGuard,
       ),
 

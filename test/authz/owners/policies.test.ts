@@ -261,6 +261,35 @@ describe.each(backends)('a policy of an owner ($name)', (backend) => {
     expect(rows.map((row) => row.id)).not.toContain(made.body.id)
   })
 
+  it('is seen and removed by administrators', async () => {
+    const fields = { name: 'friends', scopes: ['read'], users: ['bob'], roles: ['friend'] }
+    const decision = { decisionStrategy: 'AFFIRMATIVE' }
+    const made = await send('POST', `/${diary}`, { ...fields, ...decision })
+    expect(await mayBob('read')).toBe(true)
+    const list = `/clients/${site.api.id}/authz/owner-policies`
+    expect((await site.admin('GET', list)).body).toEqual([
+      {
+        id: made.body.id,
+        name: 'friends',
+        owner: 'alice',
+        resourceId: diary,
+        resource: 'diary',
+        scopes: ['read'],
+        ...decision,
+        roles: ['friend'],
+        groups: [],
+        clients: [],
+        users: ['bob'],
+      },
+    ])
+    expect((await site.admin('GET', `${list}?first=1`)).body).toEqual([])
+    await site.admin('DELETE', `${list}/${made.body.id}`)
+    expect(await mayBob('read')).toBe(false)
+    const { send: ask } = await site.server.signedIn('master', 'admin')
+    const gone = await ask('DELETE', `/admin/realms/acme${list}/${made.body.id}`)
+    expect(gone.status).toBe(404)
+  })
+
   it('is one of at most 100 about a resource', async () => {
     const { limits } = site.server.areas.authz
     for (let n = 0; n < limits.policiesOfResource; n++)

@@ -152,6 +152,25 @@ export const createWorld = (server: TestServer): World => {
       return (await server.admin.send('GET', url)).body[0].id
     })
 
+  const ownerPolicy = (realm: string): Promise<Thing> =>
+    data('owner-policy', realm, async () => {
+      const { id: resourceId } = await thing(realm, kindNamed('authz-resource'))
+      const { id: clientId } = await thing(realm, kindNamed('client'))
+      const { id: ownerId } = await user(realm)
+      const { authz, storage } = server.areas
+      const { id, statements } = authz.ownerPolicies.create(
+        { realm, clientId, resourceId, ownerId },
+        {
+          name: 'open',
+          scopes: [],
+          decisionStrategy: 'AFFIRMATIVE',
+          parties: { documents: [clientId], users: [] },
+        },
+      )
+      await storage.commit(statements)
+      return id
+    })
+
   const kindOf: Readonly<Record<string, string>> = {
     roleId: 'role',
     clientId: 'client',
@@ -178,6 +197,7 @@ export const createWorld = (server: TestServer): World => {
     if (parameter === 'deliveryId') return delivery(realm)
     if (parameter === 'invitationId') return invitation(realm)
     if (parameter === 'shareId') return share(realm)
+    if (parameter === 'policyId') return ownerPolicy(realm)
     if (path.startsWith('/webhooks/{id}/')) return thing(realm, kindNamed('webhook'))
     if (path.startsWith('/scim-targets/{id}/')) return thing(realm, kindNamed('scim-target'))
     if (path.startsWith('/agents/{id}/')) return thing(realm, kindNamed('agent'))
