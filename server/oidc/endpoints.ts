@@ -40,7 +40,7 @@ import { deviceAuthorization } from './decoupled/device-authorization.ts'
 import { createDeviceRequests } from './decoupled/device-requests.ts'
 import { createConfirm } from './delegation/confirm.ts'
 import { delegationConfirm } from './delegation/confirm-page.ts'
-import { createConfirmations } from './delegation/confirmations.ts'
+import type { Confirmations } from './delegation/confirmations.ts'
 import type { Delegations } from './delegation/delegations.ts'
 import { discovery } from './discovery/discovery.ts'
 import { jwks } from './discovery/jwks.ts'
@@ -101,6 +101,7 @@ export interface EndpointNeeds {
 interface Shared {
   readonly consents: Consents
   readonly delegations: Delegations
+  readonly confirmations: Confirmations
   readonly dpop: Dpop
   readonly preflights: Preflights
   readonly userPages: UserPages
@@ -120,11 +121,10 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
   const pages = needs.http.pages.with(oidcPages)
   const { browser, directLack } = needs.signIn
   const { vault } = needs.secrets
-  const { consents, delegations, dpop, preflights, userPages, trip } = shared
+  const { consents, delegations, confirmations, dpop, preflights, userPages, trip } = shared
   const { cibaRequests, cibaDecisions } = shared
   const codes = createCodes({ storage, clock, grantsStore })
   const deviceRequests = createDeviceRequests({ storage, clock, grantsStore })
-  const confirmations = createConfirmations({ storage, clock })
   const clientKeys = createClientKeys({ outgoing, clock })
   const responseModes = createResponseModes({ pages, mint, clock })
   const recordRefusal = createRecordRefusal({ recorder, mapError })

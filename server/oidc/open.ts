@@ -11,6 +11,7 @@ import { createPreflights } from './cors.ts'
 import { createCibaDecisions } from './decoupled/ciba-decisions.ts'
 import { cibaPings } from './decoupled/ciba-ping.ts'
 import { createCibaRequests } from './decoupled/ciba-requests.ts'
+import { createConfirmations } from './delegation/confirmations.ts'
 import { createDelegations } from './delegation/delegations.ts'
 import { createEndpoints, type EndpointNeeds } from './endpoints.ts'
 import { installOAuthErrors } from './errors.ts'
@@ -35,6 +36,7 @@ export const openOidc = (needs: OidcNeeds) => {
   const { vault } = secrets
   const consents = createConsents({ storage, clock, grantsStore })
   const delegations = createDelegations({ storage, clock })
+  const confirmations = createConfirmations({ storage, clock })
   const dpopKey = secrets.keyFor('dpop-nonces')
   const dpop = createDpop({ storage, grantsStore, clock, dpopKey })
   const preflights = createPreflights(issuers)
@@ -45,6 +47,7 @@ export const openOidc = (needs: OidcNeeds) => {
   const endpoints = createEndpoints(needs, {
     consents,
     delegations,
+    confirmations,
     dpop,
     preflights,
     userPages,
@@ -55,6 +58,7 @@ export const openOidc = (needs: OidcNeeds) => {
   return {
     consents,
     delegations,
+    confirmations,
     dpop,
     preflights,
     userPages,

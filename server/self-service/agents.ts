@@ -1,10 +1,15 @@
-/** Agents of the signed-in user: those that act for the user, which the user can revoke, and those that the user answers for. */
+/**
+ * Agents of the signed-in user: those that act for the user, which the user can revoke, those that wait for a confirmation, and those
+ * that the user answers for.
+ */
 
 import { Agent, type AgentDoc } from '#schemas/kinds/provisioning/agent.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Consents } from '#server/oidc/consent/consents.ts'
+import type { Confirmations } from '#server/oidc/delegation/confirmations.ts'
 import { type Delegations, delegationGuard } from '#server/oidc/delegation/delegations.ts'
+import { agentConfirmPath } from '#server/oidc/page-handles.ts'
 import type { Lifecycle } from '#server/provisioning/agents/lifecycle.ts'
 import type { KnownAgent, Review } from '#server/provisioning/agents/review.ts'
 import { doerOf } from '#server/sessions/doer.ts'
@@ -16,6 +21,7 @@ import { type Self, selfEvent } from './self.ts'
 
 export interface OwnAgentsParts {
   readonly delegations: Pick<Delegations, 'list' | 'find' | 'revoke'>
+  readonly confirmations: Pick<Confirmations, 'waiting'>
   readonly consents: Pick<Consents, 'forget'>
   readonly lifecycle: Pick<Lifecycle, 'attest'>
   readonly review: Pick<Review, 'agentsIn'>
@@ -30,6 +36,18 @@ export interface ActingAgent {
   readonly scopes: readonly string[]
   readonly since: number
   readonly lastUsedAt: number
+}
+
+/** One that asks to act for the user with high-risk scopes. */
+export interface WaitingAgent {
+  readonly agentId: string
+  readonly name: string
+  readonly scopes: readonly string[]
+  /** Audiences and resources. */
+  readonly targets: readonly string[]
+  readonly expiresAt: number
+  /** The page where the user decides. */
+  readonly decideAt: string
 }
 
 /** One that the user answers for. */
@@ -69,7 +87,7 @@ export const ownedRecords = (agents: readonly KnownAgent[], userId: string) =>
     }))
 
 export const createOwnAgents = (parts: OwnAgentsParts) => {
-  const { delegations, consents, lifecycle, review, recorder } = parts
+  const { delegations, confirmations, consents, lifecycle, review, recorder } = parts
 
   const ownedBy = async ({ issuer, user }: Self): Promise<KnownAgent[]> =>
     (await review.agentsIn(issuer.view)).filter(({ state }) => state.owner_user_id === user.id)
@@ -93,6 +111,25 @@ export const createOwnAgents = (parts: OwnAgentsParts) => {
         }),
       )
       return agents.flat()
+    },
+
+    waiting: async ({ issuer, user }: Self): Promise<WaitingAgent[]> => {
+      const rows = await confirmations.waiting(issuer.name, user.id)
+      const questions = await Promise.all(
+        rows.map(async (row) => {
+          const document = await issuer.view.byId(Agent.kind, row.agent_id)
+          if (!document) return []
+          return {
+            agentId: document.id,
+            name: document.key,
+            scopes: JSON.parse(row.scopes) as string[],
+            targets: JSON.parse(row.targets) as string[],
+            expiresAt: row.expires_at,
+            decideAt: `${issuer.url}${agentConfirmPath}/${row.id}`,
+          }
+        }),
+      )
+      return questions.flat()
     },
 
     /** Ends what the agent does for the user, with its tokens; it begins again only by a consent of the user. */
@@ -150,6 +187,15 @@ const acting = objectOf({
   lastUsedAt: time,
 })
 
+const waiting = objectOf({
+  agentId: id,
+  name: { type: 'string' },
+  scopes: { type: 'array', items: { type: 'string' } },
+  targets: { type: 'array', items: { type: 'string' }, description: 'Audiences and resources.' },
+  expiresAt: time,
+  decideAt: { type: 'string', description: 'The page where the user decides.' },
+})
+
 const owned = objectOf({
   ...common,
   status: { type: 'string' },
@@ -167,6 +213,15 @@ export const agentOperations = (own: OwnAgents): Operation[] => [
     replies: { 200: { type: 'array', items: acting } },
     refusals: [401, 403, 404],
     handle: own.acting,
+  },
+  {
+    method: 'GET',
+    path: '/agent-confirmations',
+    operationId: 'list-own-agent-confirmations',
+    summary: 'Agents that wait for the user to confirm high-risk scopes',
+    replies: { 200: { type: 'array', items: waiting } },
+    refusals: [401, 403, 404],
+    handle: own.waiting,
   },
   {
     method: 'DELETE',

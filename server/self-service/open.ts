@@ -68,7 +68,7 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
   const { factors, passwords, passkeys, authenticator } = needs.credentials
   const { grantsStore } = needs.tokens
   const { recorder, readRecords, personalKeys } = audit
-  const { consents, delegations } = oidc
+  const { consents, delegations, confirmations } = oidc
   const { lifecycle, review } = needs.agents
   const exportData = createDataExport({
     storage,
@@ -131,7 +131,14 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
       users,
       recorder,
     }),
-    agents: createOwnAgents({ delegations, consents, lifecycle, review, recorder }),
+    agents: createOwnAgents({
+      delegations,
+      confirmations,
+      consents,
+      lifecycle,
+      review,
+      recorder,
+    }),
     data: createOwnData({
       exportData,
       erasureRequests,

@@ -83,6 +83,29 @@ describe.each(backends)('a high-risk scope of an agent on $name', (backend) => {
     })
   })
 
+  it('waits in the account of the user until it is decided', async () => {
+    const address = await addressOf()
+    const { cookie } = await openSession(site, site.alice)
+    const listed = async () => (await site.get('/account/agent-confirmations', { cookie })).body
+    expect(await listed()).toEqual([
+      {
+        agentId: bot.agentId,
+        name: 'bot',
+        scopes: ['payments'],
+        targets: [],
+        expiresAt: expect.any(Number),
+        decideAt: address,
+      },
+    ])
+    const page = await site.get('/account/agents', { cookie, accept: 'text/html' })
+    expect(page.body).toContain(`href="${address}"`)
+    const bob = await openSession(site, await addUser(site, { username: 'bob' }))
+    const { body } = await site.get('/account/agent-confirmations', { cookie: bob.cookie })
+    expect(body).toEqual([])
+    await answer(alice, address, 'deny')
+    expect(await listed()).toEqual([])
+  })
+
   it('ends with the confirmation, and is confirmed again then', async () => {
     await answer(alice, await addressOf(), 'allow')
     site.pass(4 * minute)

@@ -70,6 +70,16 @@ export const agentExamples: Readonly<Record<string, Show>> = {
           lastUsedAt: time,
         },
       ],
+      waiting: [
+        {
+          agentId: 'a3',
+          name: 'Zahlungs-Assistent',
+          scopes: words.scopes,
+          targets: ['https://payments.fahrplan.example'],
+          expiresAt: time,
+          decideAt: 'https://id.fahrplan.example/realms/acme/agent/delegation/confirm/1',
+        },
+      ],
       owned: [
         {
           id: 'a2',

@@ -30,6 +30,8 @@ export interface Wanted {
 export interface Confirmations {
   /** The decision of the user, or the question that waits for it; a new one where there is neither. Nothing where too many wait. */
   of(wanted: Wanted): Promise<DelegationConfirmationRow | undefined>
+  /** The questions that wait for the user, those that expire first in front. */
+  waiting(realm: string, userId: string): Promise<DelegationConfirmationRow[]>
   /** Whatever became of it, until it expires. */
   find(realm: string, id: string, userId: string): Promise<DelegationConfirmationRow | undefined>
   /** Fails `confirmationGuard` where it was decided or has expired. */
@@ -77,6 +79,14 @@ export const createConfirmations = ({
       await storage.append(insertRows(db, 'delegation_confirmations', [row]))
       return row
     },
+
+    waiting: (realm, userId) =>
+      alive()
+        .where('user_id', '=', userId)
+        .where('realm', '=', realm)
+        .where('status', '=', 'PENDING')
+        .orderBy('expires_at')
+        .execute(),
 
     find: (realm, id, userId) =>
       alive()

@@ -1,4 +1,4 @@
-/** The page of the agents that act for the user, and of those that the user answers for. */
+/** The page of the agents that act for the user, of those that wait for a decision, and of those that the user answers for. */
 
 import type { OwnAgents } from '../agents.ts'
 import type { SelfServicePages } from './definitions.ts'
@@ -23,6 +23,7 @@ export const agentsPage = ({ pages, frame, agents }: AgentsPageParts): AccountPa
     return pages.accountAgents(visit.reply, {
       ...(await frame(visit, path)),
       acting: await agents.acting(self),
+      waiting: await agents.waiting(self),
       owned: await agents.owned(self),
     })
   },

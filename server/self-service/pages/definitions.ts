@@ -12,7 +12,7 @@ import {
   registrationPages,
   type SignOutBox,
 } from '#server/sign-in/pages/definitions/registration.ts'
-import type { ActingAgent, OwnedAgent } from '../agents.ts'
+import type { ActingAgent, OwnedAgent, WaitingAgent } from '../agents.ts'
 import type { SharingRecord } from '../sharing.ts'
 
 export type AccountSection =
@@ -127,6 +127,7 @@ export interface AccountSharingPage extends AccountSectionPage, SharingRecord {
 /** Posts `revoke`, the id of an agent that acts for the user, or `attest`, the id of one that the user answers for. */
 export interface AccountAgentsPage extends AccountSectionPage {
   readonly acting: readonly ActingAgent[]
+  readonly waiting: readonly WaitingAgent[]
   readonly owned: readonly OwnedAgent[]
 }
 
