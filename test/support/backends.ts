@@ -3,9 +3,8 @@
  * database of the run's one server; both are new at every call. `BACKENDS=sqlite` runs one alone.
  */
 import { randomUUID } from 'node:crypto'
-import { rmSync } from 'node:fs'
 import { copyFile, rm } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import { inject } from 'vitest'
 import type { Storage } from '#server/storage/contract.ts'
 import { openStorage } from '#server/storage/open.ts'
@@ -40,20 +39,9 @@ const createSqlite = async (): Promise<TestDatabase & { readonly file: string }>
   return { file, url: `sqlite:${file}`, remove: () => rm(folder, { recursive: true, force: true }) }
 }
 
-let sqliteTemplate: Promise<string> | undefined
-
-const makeSqliteTemplate = async (): Promise<string> => {
-  const { file, url } = await createSqlite()
-  process.once('exit', () => rmSync(dirname(file), { recursive: true, force: true }))
-  const storage = await openStorage({ url })
-  await storage.close()
-  return file
-}
-
 const copySqlite = async (): Promise<TestDatabase> => {
-  sqliteTemplate ??= makeSqliteTemplate()
   const database = await createSqlite()
-  await copyFile(await sqliteTemplate, database.file)
+  await copyFile(inject('sqliteTemplate'), database.file)
   return database
 }
 

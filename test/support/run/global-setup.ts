@@ -3,12 +3,12 @@
  * for it with `inject(…)`. Each project that names this file runs it; the first one makes it all, the others find it on
  * the root project.
  */
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { build } from 'esbuild'
 import type { TestProject } from 'vitest/node'
 import { openStorage } from '#server/storage/open.ts'
+import { newDatabaseFolder } from '../database/database-folder.ts'
 import { createDatabase, startPostgres } from '../processes/postgres.ts'
 import { type KeyPair, makeKeyPairs } from './key-pairs.ts'
 
@@ -18,6 +18,10 @@ declare module 'vitest' {
     postgresUrl: string
     /** Name of a database with our schema that others are copied from: a copy costs a fifth of the migrations. */
     postgresTemplate: string
+    /** The same as a SQLite file. */
+    sqliteTemplate: string
+    /** Removed after the run, for what workers keep beyond a file. */
+    runFolder: string
     /** For `handOut`, in this process. */
     keyPairs: readonly KeyPair[]
     /** A script that does the same in a process that is started with `--require` of it. */
@@ -34,17 +38,19 @@ const writeScript = async (outfile: string, keyPairs: readonly KeyPair[]): Promi
 export const setup = async (project: TestProject): Promise<(() => Promise<void>) | undefined> => {
   const root = project.vitest.getRootProject()
   if (root.getProvidedContext().postgresUrl !== undefined) return undefined
-  const [postgres, keyPairs, folder] = await Promise.all([
-    startPostgres(),
-    makeKeyPairs(),
-    mkdtemp(join(tmpdir(), 'iamctl-keys-')),
-  ])
+  const folder = newDatabaseFolder('iamctl-run-')
+  const [postgres, keyPairs] = await Promise.all([startPostgres(), makeKeyPairs()])
   const template = 'iamctl_template'
-  const storage = await openStorage({ url: await createDatabase(postgres.url, template) })
-  await storage.close()
+  const file = join(folder, 'template.db')
+  for (const url of [await createDatabase(postgres.url, template), `sqlite:${file}`]) {
+    const storage = await openStorage({ url })
+    await storage.close()
+  }
   const script = join(folder, 'key-pairs.cjs')
   await writeScript(script, keyPairs)
+  root.provide('runFolder', folder)
   root.provide('postgresTemplate', template)
+  root.provide('sqliteTemplate', file)
   root.provide('keyPairs', keyPairs)
   root.provide('keyPairsScript', script)
   root.provide('postgresUrl', postgres.url)
