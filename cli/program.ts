@@ -12,7 +12,7 @@ import { wantsJson } from './invocation/output.ts'
 import { addGlobalOptions, refuseStrays } from './invocation/shared-flags.ts'
 import { showFailure } from './views/human/failure.ts'
 import { printFailure } from './views/json/json.ts'
-import { endQuietlyWithReader, printOut } from './views/streams.ts'
+import { followReaders, printOut } from './views/streams.ts'
 
 const description =
   'A GitOps identity control plane: realms as YAML, planned and applied like code.'
@@ -91,7 +91,7 @@ const isShown = (error: unknown): error is CommanderError =>
   error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help')
 
 export const run = async (argv: readonly string[]): Promise<void> => {
-  endQuietlyWithReader()
+  followReaders()
   if (argv.length <= 2) return printOut(welcome)
   try {
     const [, , word] = argv

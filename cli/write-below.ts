@@ -38,6 +38,8 @@ export const writeHere = async (
       throw refused(file, 'exists', 'choose another folder, or give --overwrite', error)
     if (codeOf(error) === 'ELOOP')
       throw refused(file, 'is a link and is not followed', 'remove it, or name another file', error)
+    if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT')
+      throw refused(file, 'cannot be written: the disk is full', 'free space, or name another file')
     throw error
   }
 }

@@ -2,15 +2,19 @@
 
 import { guarded } from '../control-characters.ts'
 
-/** The reader has closed the pipe, as `head` does: exit without an error. */
-const leave = (error: NodeJS.ErrnoException): void => {
-  if (error.code !== 'EPIPE') throw error
-  process.exit()
-}
-
-export const endQuietlyWithReader = (): void => {
-  process.stdout.on('error', leave)
-  process.stderr.on('error', leave)
+/**
+ * A reader that has closed the pipe, as `head` does, ends the command without an error. A result that cannot be written,
+ * as to a full disk, ends it with exit code 1.
+ */
+export const followReaders = (): void => {
+  process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') process.exit()
+    printErr(`iamctl: standard output cannot be written: ${message}`)
+    process.exit(1)
+  })
+  process.stderr.on('error', ({ code }: NodeJS.ErrnoException) =>
+    process.exit(code === 'EPIPE' ? undefined : 1),
+  )
 }
 
 const write = (stream: NodeJS.WriteStream, text: string): void => {

@@ -1,4 +1,5 @@
 /** Exit codes are an interface (docs/pipelines.md): each of them, a way that leads to it, and that nothing was changed. */
+import { existsSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { bundle } from '../../support/processes/cli.ts'
 import { onTerminal } from '../../support/processes/terminal.ts'
@@ -29,6 +30,16 @@ describe('exit code 1', () => {
     expect(refused).toMatchObject({ code: 1 })
     expect(refused.stderr).toContain('--auto-approve')
     expect((await world().admin.send('GET', `/admin/realms/${realm}`)).status).toBe(404)
+  })
+})
+
+describe.runIf(existsSync('/dev/full'))('a full disk', () => {
+  it('is told with the file of the plan, with exit code 1', async () => {
+    const { run } = newEstate(world(), { 'realm.yaml': roles(newRealm(), ['a']) })
+    const { code, stderr } = await run('plan realm.yaml --out /dev/full')
+    expect(code).toBe(1)
+    expect(stderr).toContain('/dev/full cannot be written: the disk is full')
+    expect(stderr).not.toContain('    at ')
   })
 })
 

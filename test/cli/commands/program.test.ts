@@ -1,6 +1,7 @@
 /** The program itself: its help, what it refuses, and how it ends. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Command } from 'commander'
@@ -133,11 +134,10 @@ describe('the end', () => {
     expect(terminal.screen()).not.toContain('Error')
   })
 
-  it('of a reader who has seen enough is quiet', async () => {
+  /** Runs a line of bash in which `"$@"` is the program. */
+  const inShell = async (line: string, words: readonly string[]) => {
     const { env, folder } = home()
-    // `true` has left before the first word comes.
-    const line = `"$@" | true; exit \${PIPESTATUS[0]}`
-    const child = spawn('bash', ['-c', line, 'bash', process.execPath, bundle, 'get'], {
+    const child = spawn('bash', ['-c', line, 'bash', process.execPath, bundle, ...words], {
       env,
       cwd: folder,
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -147,7 +147,19 @@ describe('the end', () => {
       err += text
     })
     const [code] = await once(child, 'close')
-    expect({ code, err }).toEqual({ code: 0, err: '' })
+    return { code, err }
+  }
+
+  it('of a reader who has seen enough is quiet', async () => {
+    // `true` has left before the first word comes.
+    const line = `"$@" | true; exit \${PIPESTATUS[0]}`
+    expect(await inShell(line, ['get'])).toEqual({ code: 0, err: '' })
+  })
+
+  it.runIf(existsSync('/dev/full'))('on a full disk is told without a stack', async () => {
+    const { code, err } = await inShell('"$@" > /dev/full', ['explain'])
+    expect(code).toBe(1)
+    expect(err).toMatch(/^iamctl: standard output cannot be written: ENOSPC.*\n$/)
   })
 })
 
