@@ -2,7 +2,7 @@
 
 import { type Kind, parentKeyOf } from '#schemas/kind.ts'
 import { CommandError, exitCodes } from '../exit.ts'
-import { path } from './http/call.ts'
+import { path, segmentOf } from './http/call.ts'
 
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i
 
@@ -20,9 +20,7 @@ export const pathOfList = (realm: string, kind: Kind, parentKey?: string): strin
   const parent = /\{[a-z-]+\}/
   if (parent.test(below) && parentKey === undefined)
     throw badKey(kind, '', `${kind.parentKind}/NAME`)
-  return (
-    path`/admin/realms/${realm}` + below.replace(parent, () => encodeURIComponent(parentKey ?? ''))
-  )
+  return path`/admin/realms/${realm}` + below.replace(parent, () => segmentOf(parentKey ?? ''))
 }
 
 /** Where one document is, by its natural key or its id. */

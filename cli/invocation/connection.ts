@@ -98,7 +98,7 @@ const realmsFor = async ({ api }: Connection): Promise<string | undefined> => {
 
 export const realmOf = async (connection: Connection): Promise<string> => {
   const { realm } = connection.target
-  if (realm !== undefined) return realm
+  if (realm !== undefined && realm !== '') return realm
   const known = await realmsFor(connection)
   throw new CommandError(exitCodes.error, 'no realm is named', {
     hint: `name it with --realm (IAMCTL_REALM)${known === undefined ? '' : `; there are ${known}`}`,

@@ -1,5 +1,6 @@
 /** One request of the admin API as a value in and a value out; what is no success is thrown. */
 
+import { CommandError, exitCodes } from '../../exit.ts'
 import type { Session } from '../session.ts'
 import { UnreachableError } from './errors.ts'
 import type { Http, HttpAnswer, HttpRequest } from './http.ts'
@@ -25,9 +26,18 @@ export type Call = <T>(
   options?: CallOptions,
 ) => Promise<Answer<T>>
 
+/** A URL parser removes segments of dots, so that the request would reach another path (RFC 3986 §5.2.4). */
+export const segmentOf = (name: string): string => {
+  if (name === '' || name === '.' || name === '..')
+    throw new CommandError(exitCodes.error, `"${name}" is not a name that a document can have`, {
+      hint: 'check the arguments and --realm (IAMCTL_REALM); a variable of a script may be empty',
+    })
+  return encodeURIComponent(name)
+}
+
 /** Each segment encoded: `path`admin/realms/${realm}/users``. */
 export const path = (parts: TemplateStringsArray, ...values: readonly string[]): string =>
-  String.raw({ raw: parts }, ...values.map(encodeURIComponent))
+  String.raw({ raw: parts }, ...values.map(segmentOf))
 
 const queryOf = (query: CallOptions['query'] = {}): string => {
   const given = new URLSearchParams()

@@ -177,6 +177,29 @@ describe('delete', () => {
     expect(await exists(`/roles/${name}`)).toBe(stays)
   })
 
+  it('reaches no other path by a name of dots, or an empty one', async () => {
+    const { run } = world().home
+    await create('/roles', { name: 'kept' })
+    for (const words of [
+      ['client-role', '../kept'],
+      ['role', '..'],
+      ['role', '.'],
+      ['role', ''],
+    ]) {
+      const { code, stderr } = await run(['delete', ...words, '--auto-approve'])
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: expect.stringContaining('is not a name that a document can have'),
+      })
+    }
+    expect(await exists('/roles/kept')).toBe(true)
+    const { code, stderr } = await run(['get', 'roles', '--realm', ''])
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('no realm is named'),
+    })
+  })
+
   it('of what is built in is refused by the server: exit code 7', async () => {
     const { run } = world().home
     const { code, stderr } = await run(['delete', 'role', 'admin', '--auto-approve'])
