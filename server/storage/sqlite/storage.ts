@@ -2,7 +2,13 @@
 
 import type { DatabaseSync } from 'node:sqlite'
 import { sql } from 'kysely'
-import { type Storage, type StorageLogger, StorageUnavailableError } from '../contract.ts'
+import {
+  type Statement,
+  type StatementResult,
+  type Storage,
+  type StorageLogger,
+  StorageUnavailableError,
+} from '../contract.ts'
 import { sqlite } from '../dialect.ts'
 import { type MigrationSession, migrate, type RunSql } from '../migrate.ts'
 import { runPreparedBy } from '../prepared.ts'
@@ -59,10 +65,13 @@ function sqliteStorage(
   const longReads = longReader(file)
   const prepared = preparedReader(file)
   runPreparedBy(db, prepared.run)
-  const doubt = new WriteDoubt(() => writer.submit(PROBE))
-  const write: Storage['commit'] = async (statements) => {
+  const doubt = new WriteDoubt(() => writer.submit(PROBE, 'commit'))
+  const write = async (
+    statements: readonly Statement[],
+    kind: 'commit' | 'append',
+  ): Promise<StatementResult[]> => {
     checkStatements(statements)
-    return statements.length === 0 ? [] : doubt.watch(writer.submit(statements))
+    return statements.length === 0 ? [] : doubt.watch(writer.submit(statements, kind))
   }
   const close = async (): Promise<void> => {
     await writer.drain()
@@ -77,8 +86,8 @@ function sqliteStorage(
     dialect: sqlite,
     db,
     longReads,
-    commit: write,
-    append: write,
+    commit: (statements) => write(statements, 'commit'),
+    append: (statements) => write(statements, 'append'),
     // No other process writes the file, and this one knows what it wrote.
     subscribe: () => () => {},
     announce: () => undefined,

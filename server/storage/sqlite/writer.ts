@@ -1,6 +1,9 @@
 /**
  * The main thread's side of the writer: jobs of one turn of the event loop travel as one message, and each is
  * settled when the thread says that its transaction is durable. A thread that dies settles everything.
+ *
+ * Appends (tokens, sessions, audit) do not wait for many commits, such as those of a SCIM sender: they go ahead of them in a
+ * transaction of their own, every other time, so that commits get their turn under a load of appends.
  */
 
 import { Worker } from 'node:worker_threads'
@@ -16,6 +19,9 @@ import {
 import { Pace } from '../pace.ts'
 import { type Marks, WriteCount } from '../write-count.ts'
 import type { Failure, Job, ToMain, ToThread, WriterData } from './messages.ts'
+
+/** Statements of waiting commits from which on appends go ahead of them. */
+const MANY = 40
 
 interface Waiting {
   /** For the marks. */
@@ -38,10 +44,12 @@ export class SqliteWriter {
   readonly #pace = new Pace()
   readonly #ready = Promise.withResolvers<void>()
   #started = false
-  #queue: Job[] = []
+  #commits: Job[] = []
+  #appends: Job[] = []
+  /** Whether the transaction under way, or the last one, had appends alone. */
+  #wentAhead = false
   #lastId = 0
   readonly #writes = new WriteCount()
-  #sent = 0
   /** Whether the queue is about to be sent, or the thread is at work on what was. */
   #busy = false
   #refusal: string | undefined
@@ -80,13 +88,14 @@ export class SqliteWriter {
     return this.#refusal === undefined
   }
 
-  submit(statements: readonly Statement[]): Promise<StatementResult[]> {
+  submit(statements: readonly Statement[], kind: 'commit' | 'append'): Promise<StatementResult[]> {
     if (this.#refusal !== undefined) {
       return Promise.reject(new StorageUnavailableError(this.#refusal))
     }
     this.#lastId += 1
     const id = this.#lastId
-    this.#queue.push({ id, statements })
+    const queue = kind === 'append' ? this.#appends : this.#commits
+    queue.push({ id, statements })
     this.#sendSoon()
     const ended = this.#writes.begin(statements)
     return new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject, ended }))
@@ -112,19 +121,31 @@ export class SqliteWriter {
 
   /** What comes while the thread is at work waits and goes together: fewer messages, fewer transactions. */
   #sendSoon(): void {
-    if (this.#busy || this.#queue.length === 0) return
+    if (this.#busy || this.#queued === 0) return
     this.#busy = true
     const delay = this.#pace.delay()
     if (delay > 0) setTimeout(() => this.#send(), delay)
     else setImmediate(() => this.#send())
   }
 
+  get #queued(): number {
+    return this.#commits.length + this.#appends.length
+  }
+
   #send(): void {
-    const jobs = this.#queue
-    this.#queue = []
+    const jobs = this.#take()
     this.#pace.begin(jobs.length)
-    this.#sent = this.#lastId
     this.#post({ jobs })
+  }
+
+  #take(): Job[] {
+    const appends = this.#appends
+    this.#appends = []
+    this.#wentAhead = !this.#wentAhead && appends.length > 0 && hasMany(this.#commits)
+    if (this.#wentAhead) return appends
+    const commits = this.#commits
+    this.#commits = []
+    return [...appends, ...commits]
   }
 
   #post(message: ToThread): void {
@@ -145,7 +166,7 @@ export class SqliteWriter {
       if ('results' in outcome) waiting?.resolve(outcome.results)
       else waiting?.reject(errorOf(outcome.failure))
     }
-    this.#busy = this.#waiting.size > this.#queue.length
+    this.#busy = this.#waiting.size > this.#queued
     this.#sendSoon()
     if (this.#waiting.size === 0) this.#drained?.()
   }
@@ -155,18 +176,26 @@ export class SqliteWriter {
     this.#refusal = expected
       ? 'the database is closed'
       : 'the thread that writes the database ended'
+    const unsent = new Set([...this.#appends, ...this.#commits].map(({ id }) => id))
     for (const [id, { reject }] of this.#waiting) {
       const lost = new OutcomeUnknownError(this.#refusal, { cause })
-      reject(id <= this.#sent ? lost : new StorageUnavailableError(this.#refusal, { cause }))
+      reject(unsent.has(id) ? new StorageUnavailableError(this.#refusal, { cause }) : lost)
     }
     this.#waiting.clear()
-    this.#queue = []
+    this.#commits = []
+    this.#appends = []
     this.#ready.reject(cause ?? this.#refusal)
     if (this.#started && !expected)
       this.#onDeath(new StorageUnavailableError(this.#refusal, { cause }))
     this.#drained?.()
     this.#closed?.()
   }
+}
+
+function hasMany(commits: readonly Job[]): boolean {
+  let statements = 0
+  for (const job of commits) statements += job.statements.length
+  return statements >= MANY
 }
 
 function errorOf(failure: Failure): Error {

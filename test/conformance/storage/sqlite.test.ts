@@ -116,11 +116,13 @@ describe.runIf(sqlite !== undefined)('a SQLite database', () => {
       },
     })
     const statements = [{ sql: 'select 1', parameters: [] }]
-    const sent = await writer.submit(statements).catch((error: unknown) => error)
+    const sent = await writer.submit(statements, 'commit').catch((error: unknown) => error)
     expect(sent).toBeInstanceOf(OutcomeUnknownError)
     expect(writer.alive).toBe(false)
     expect(death).toBeInstanceOf(StorageUnavailableError)
-    await expect(writer.submit(statements)).rejects.toBeInstanceOf(StorageUnavailableError)
+    await expect(writer.submit(statements, 'commit')).rejects.toBeInstanceOf(
+      StorageUnavailableError,
+    )
     await writer.drain()
     await writer.close()
   })
