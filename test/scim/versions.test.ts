@@ -80,6 +80,49 @@ describe('the version of a group', () => {
   })
 })
 
+describe('the version of a user', () => {
+  it('changes when the user joins or leaves a group and when the group is renamed (RFC 7644 §3.14)', async () => {
+    const user = await site.scim.user('joiner')
+    const group = await site.scim.group('Joined')
+    const path = `/Users/${user.id}`
+    const read = async (query = '') => (await site.scim.send('GET', `${path}${query}`)).body.meta
+    const patch = async (...operations: readonly object[]) =>
+      expect((await site.scim.patch(`/Groups/${group.id}`, ...operations)).status).toBeLessThan(300)
+    const versions = [user.meta.version]
+    const known = { 'if-none-match': user.meta.version }
+    expect((await site.scim.send('GET', path, undefined, known)).status).toBe(304)
+    await patch({ op: 'add', path: 'members', value: [{ value: user.id }] })
+    const fresh = await site.scim.send('GET', path, undefined, known)
+    expect([fresh.status, fresh.body.groups[0].display]).toEqual([200, 'Joined'])
+    expect(fresh.headers['etag']).toBe(fresh.body.meta.version)
+    versions.push(fresh.body.meta.version)
+    expect((await read('?excludedAttributes=groups')).version).toBe(versions[1])
+    const listed = await site.scim.send('GET', `/Users?filter=id%20eq%20%22${user.id}%22`)
+    expect(listed.body.Resources[0].meta.version).toBe(versions[1])
+    await patch({ op: 'replace', path: 'displayName', value: 'Renamed' })
+    versions.push((await read()).version)
+    await patch({ op: 'remove', path: `members[value eq "${user.id}"]` })
+    expect(new Set(versions).size).toBe(3)
+    expect((await read()).version).toBe(versions[0])
+  })
+
+  it('of a member is taken by If-Match, and an older one is refused', async () => {
+    const user = await site.scim.user('member-match')
+    await site.scim.group('Match', { members: [{ value: user.id }] })
+    const path = `/Users/${user.id}`
+    const put = (version: string) =>
+      site.scim.send(
+        'PUT',
+        path,
+        { schemas: [userSchema], userName: 'member-match', title: 'x' },
+        { 'if-match': version },
+      )
+    expect((await put(user.meta.version)).status).toBe(412)
+    const { version } = (await site.scim.send('GET', path)).body.meta
+    expect((await put(version)).status).toBe(200)
+  })
+})
+
 describe('a stale If-Match', () => {
   it('of a group is refused after a change by the admin API', async () => {
     const { id, meta } = await site.scim.group('Stale')

@@ -2,6 +2,7 @@
 
 import type { Attributes, UserFields } from '#schemas/wire/records.ts'
 import { isUuid } from '#server/platform/ids.ts'
+import { sha256 } from '#server/platform/random.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { ScimCall } from '../caller.ts'
 import { invalidValue } from '../errors.ts'
@@ -10,9 +11,15 @@ import type { Complex, Resource } from '../schema/attribute.ts'
 import { enterpriseSchema, userType } from '../schema/user-schema.ts'
 import { emailIn, emailsOf, readAttributes, writeAttributes } from './attributes.ts'
 
+export interface UserGroup {
+  readonly id: string
+  readonly display: string
+}
+
 export interface UserSurroundings {
   readonly externalId: string | undefined
-  readonly groups: readonly { readonly id: string; readonly display: string }[]
+  /** In the order of their ids. */
+  readonly groups: readonly UserGroup[]
 }
 
 const longestName = 255
@@ -27,7 +34,14 @@ const shownName = (username: string): string => {
   return isUuid(rest) ? rest : username
 }
 
-export const userVersion = ({ version }: Pick<UserRow, 'version'>): string => `W/"${version}"`
+/** Groups are part of the resource, and no part of the row: their digest is a part of the version (RFC 7644 §3.14). */
+export const userVersion = (
+  { version }: Pick<UserRow, 'version'>,
+  groups: readonly UserGroup[],
+): string =>
+  groups.length === 0
+    ? `W/"${version}"`
+    : `W/"${version}.${sha256(JSON.stringify(groups)).slice(0, 16)}"`
 
 /** What PATCH works on: the attributes that a sender may write. */
 export const writableUser = (row: UserRow, externalId: string | undefined): Resource => {
@@ -79,7 +93,7 @@ export const userResource = (
       created: new Date(row.created_at).toISOString(),
       lastModified: new Date(row.updated_at).toISOString(),
       location: `${base}/Users/${row.id}`,
-      version: userVersion(row),
+      version: userVersion(row, groups),
     },
   }
 }

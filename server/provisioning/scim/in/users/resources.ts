@@ -1,5 +1,6 @@
 /** The resources of `/Users` (RFC 7644 §3.2). */
 
+import type { FastifyRequest } from 'fastify'
 import { isUuid } from '#server/platform/ids.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { userGroupsOf } from '#server/users/memberships.ts'
@@ -9,13 +10,13 @@ import { externalIdsOfUsers } from '../external-ids.ts'
 import { displayNameOf } from '../groups/display-name.ts'
 import { applyChanges } from '../patch/apply.ts'
 import { readPatch } from '../patch/operations.ts'
-import { type Projection, readProjection } from '../projection.ts'
+import { readProjection } from '../projection.ts'
 import { asksForVersion, inTurn, refuseStale } from '../replies.ts'
 import type { Admitted, FindPage, Resources } from '../resource-routes.ts'
 import type { Resource } from '../schema/attribute.ts'
 import { userType } from '../schema/user-schema.ts'
 import { readResource } from '../values.ts'
-import { userResource, userVersion, writableUser } from './resource.ts'
+import { type UserGroup, userResource, userVersion, writableUser } from './resource.ts'
 import { searchUsers } from './search.ts'
 import { createUserWrites, type KnownUser, type UserWriteParts } from './write.ts'
 
@@ -35,42 +36,62 @@ export const createUserResources = (parts: UserWriteParts): Resources => {
     return { row, externalId: names.get(row.id) }
   }
 
-  const show = async (
-    call: ScimCall,
-    rows: readonly UserRow[],
-    projection: Projection,
-  ): Promise<Resource[]> => {
-    const ids = rows.map(({ id }) => id)
-    const [names, memberships] = await Promise.all([
-      externalIdsOfUsers(storage, call, ids),
-      projection.has('groups') ? userGroupsOf(storage, ids) : [],
-    ])
-    const groupsOf = Map.groupBy(memberships, ({ user_id }) => user_id)
-    const display = new Map<string, string>()
+  /** By user; read for every response, because the version depends on them. */
+  const groupsOf = async (
+    { view }: ScimCall,
+    ids: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly UserGroup[]>> => {
+    const memberships = await userGroupsOf(storage, ids)
+    const groups = new Map<string, UserGroup>()
     for (const id of new Set(memberships.map(({ group_id }) => group_id))) {
-      const group = await call.view.byId('group', id)
-      if (group) display.set(id, displayNameOf(group))
+      const group = await view.byId('group', id)
+      if (group) groups.set(id, { id, display: displayNameOf(group) })
     }
+    const byUser = Map.groupBy(memberships, ({ user_id }) => user_id)
+    return new Map(
+      [...byUser].map(([userId, own]) => [
+        userId,
+        own
+          .map(({ group_id }) => group_id)
+          .sort()
+          .flatMap((id) => groups.get(id) ?? []),
+      ]),
+    )
+  }
+
+  const refuseStaleUser = async (
+    request: FastifyRequest,
+    call: ScimCall,
+    row: UserRow,
+  ): Promise<void> => {
+    if (!asksForVersion(request)) return
+    const groups = (await groupsOf(call, [row.id])).get(row.id) ?? []
+    refuseStale(request, userVersion(row, groups))
+  }
+
+  const show = async (call: ScimCall, rows: readonly UserRow[]): Promise<Resource[]> => {
+    const ids = rows.map(({ id }) => id)
+    const [names, groups] = await Promise.all([
+      externalIdsOfUsers(storage, call, ids),
+      groupsOf(call, ids),
+    ])
     return rows.map((row) =>
       userResource(call, row, {
         externalId: names.get(row.id),
-        groups: (groupsOf.get(row.id) ?? []).flatMap(({ group_id: id }) => {
-          const name = display.get(id)
-          return name === undefined ? [] : [{ id, display: name }]
-        }),
+        groups: groups.get(row.id) ?? [],
       }),
     )
   }
 
-  const one = async (call: ScimCall, row: UserRow, projection: Projection): Promise<Resource> => {
-    const [resource] = await show(call, [row], projection)
+  const shown = async (row: UserRow, { call }: Admitted): Promise<Resource> => {
+    const [resource] = await show(call, [row])
     return resource ?? {}
   }
 
   const find: FindPage = async (call, asked, page) => {
     const projection = readProjection(userType, asked)
     const { rows, total } = await searchUsers(storage, call, page)
-    const resources = await show(call, rows, projection)
+    const resources = await show(call, rows)
     return { resources: resources.map(projection.of), total }
   }
 
@@ -80,13 +101,10 @@ export const createUserResources = (parts: UserWriteParts): Resources => {
   ): Promise<UserRow> =>
     inTurn(request, async () => {
       const before = await known(call, id)
-      refuseStale(request, userVersion(before.row))
+      await refuseStaleUser(request, call, before.row)
       await writes.replace(call, before, next(before))
       return await found(call, before.row.id)
     })
-
-  const shown = async (row: UserRow, { call, projection }: Admitted): Promise<Resource> =>
-    one(call, row, projection)
 
   return {
     type: userType,
@@ -122,7 +140,7 @@ export const createUserResources = (parts: UserWriteParts): Resources => {
     remove: ({ request, call, id }) =>
       inTurn(request, async () => {
         const row = await found(call, id)
-        refuseStale(request, userVersion(row))
+        await refuseStaleUser(request, call, row)
         await writes.remove(call, row, asksForVersion(request))
       }),
   }
