@@ -161,6 +161,24 @@ describe('a list', () => {
   })
 })
 
+describe('a search across types', () => {
+  it('takes meta.resourceType, which tells users from groups (RFC 7644 §3.4.2.1)', async () => {
+    await site.scim.user('of-a-type')
+    await site.scim.group('Of A Type')
+    const typesFor = async (filter: string): Promise<string[]> => {
+      const { body } = await filtered('', filter)
+      const types = body.Resources.map((one: { meta: { resourceType: string } }) => one.meta)
+      return [...new Set<string>(types.map((meta: { resourceType: string }) => meta.resourceType))]
+    }
+    expect(await typesFor('meta.resourceType eq "User"')).toEqual(['User'])
+    expect(await typesFor('meta.resourceType eq "Group"')).toEqual(['Group'])
+    expect(await typesFor('meta.resourceType eq "User" or meta.resourceType eq "Group"')).toEqual([
+      'User',
+      'Group',
+    ])
+  })
+})
+
 describe('discovery', () => {
   it('refuses a filter with 403 and ignores the parameters of lists (RFC 7644 §4)', async () => {
     for (const path of ['/ServiceProviderConfig', '/Schemas', '/ResourceTypes']) {

@@ -79,6 +79,8 @@ describe('a filter of users', () => {
     'emails[title eq "a"]',
     'emails[',
     'active gt "x"',
+    'active gt true',
+    'active co "tru"',
     'meta.lastModified gt "soon"',
     'meta.created gt "2020-01-01T00:00:00Z"',
     '__proto__ eq "a"',

@@ -16,7 +16,14 @@ import { ownAttributes, type Resource } from '../schema/attribute.ts'
 import { groupType } from '../schema/group-schema.ts'
 import { groupResource } from './resource.ts'
 
-const searchable = new Set(['id', 'externalid', 'displayname', 'meta.created', 'meta.lastmodified'])
+const searchable = new Set([
+  'id',
+  'externalid',
+  'displayname',
+  'meta.resourcetype',
+  'meta.created',
+  'meta.lastmodified',
+])
 
 const keyOf = ({ schema, name, sub }: AttributePath): string => {
   if (schema !== undefined && schema.toLowerCase() !== groupType.core.id.toLowerCase()) return ''
@@ -62,7 +69,7 @@ const settled = async (storage: Pick<Storage, 'db'>, filter: ScimFilter): Promis
     default:
       if (!searchable.has(keyOf(filter.path)))
         throw invalidFilter(
-          `groups cannot be filtered by "${pathText(filter.path)}", but by id, externalId, displayName, members.value, meta.created, meta.lastModified`,
+          `groups cannot be filtered by "${pathText(filter.path)}", but by id, externalId, displayName, members.value, meta.resourceType, meta.created, meta.lastModified`,
         )
       return filter
   }

@@ -44,11 +44,13 @@ const columns: Readonly<Record<string, Column>> = {
   'name.familyname': { column: sql`lower(users.last_name)`, kind: 'text', fold: asciiLower },
   'name.givenname': { column: sql`lower(users.first_name)`, kind: 'text', fold: asciiLower },
   active: { column: sql.ref('users.enabled'), kind: 'flag' },
+  // The same for all users: for searches across types (RFC 7644 §3.4.2.1).
+  'meta.resourcetype': { column: sql`cast(${sql.lit(userType.name)} as text)`, kind: 'text' },
   'meta.lastmodified': { column: sql.ref('users.updated_at'), kind: 'time' },
 }
 
 const names =
-  'id, userName, externalId, emails.value, name.familyName, name.givenName, active, groups.value, meta.lastModified'
+  'id, userName, externalId, emails.value, name.familyName, name.givenName, active, groups.value, meta.resourceType, meta.lastModified'
 
 const keyOf = ({ schema, name, sub }: AttributePath): string => {
   if (schema !== undefined && schema.toLowerCase() !== userType.core.id.toLowerCase()) return ''
@@ -172,6 +174,9 @@ const conditionsFor = (call: ScimCall, eb: Builder) => {
         : never
     }
     const { column, kind, fold = exact } = columnOf(path)
+    // A flag has no order (RFC 7644 §3.4.2.2).
+    if (kind === 'flag' && op !== 'eq' && op !== 'ne')
+      throw invalidFilter(`"${pathText(path)}" can be compared by eq and ne`)
     if (kind === 'flag') return compareNumber(compare, column, flagOf(compare))
     if (kind === 'time') return compareNumber(compare, column, timeOf(compare))
     return textComparison(compare, column, fold)
