@@ -168,7 +168,11 @@ describe.each(backends)('a requesting party token ($name)', (backend) => {
   })
 
   it('takes the user of an id token as claim_token, and pushed claims in base64url or base64', async () => {
-    const { grant } = await issueGrant(site, site.app, site.alice)
+    await site.admin('POST', '/client-scopes', { name: 'pay', highRisk: true })
+    const app = (await site.admin('GET', '/clients/app')).body
+    await site.admin('PUT', '/clients/app', { ...app, scopes: ['profile', 'pay'] })
+    const scope = ['openid', 'profile', 'pay']
+    const { grant } = await issueGrant(site, site.app, site.alice, { scope })
     const issuer = await issuerOf(site)
     const document = await issuer.view.byId('client', site.app.id)
     if (!document) throw new Error('no client')
@@ -185,6 +189,8 @@ describe.each(backends)('a requesting party token ($name)', (backend) => {
     const { status, body } = await site.rpt(site.app, byIdToken)
     expect(status).toBe(200)
     expect(claimsOf(body.access_token)).toMatchObject({ sub: site.alice.id, aud: 'api' })
+    // An id token may come of a refresh, which gives no high-risk scope.
+    expect(claimsOf(body.access_token)['scope']).toBe('profile')
     // An id token is for its client alone.
     expect((await site.rpt(site.api, byIdToken)).body.error).toBe('invalid_grant')
     for (const encoding of ['base64url', 'base64'] as const) {

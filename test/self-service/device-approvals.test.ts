@@ -30,7 +30,13 @@ describe.each(backends)('a device that decides on $name', (backend) => {
   const sent: Delivery[] = []
   beforeAll(async () => {
     world = await openWorld(backend)
-    const client = { clientId: 'bank', name: 'The Bank', grantTypes: ['CIBA'], scopes: ['profile'] }
+    const client = {
+      clientId: 'bank',
+      name: 'The Bank',
+      grantTypes: ['CIBA'],
+      scopes: ['profile', 'pay'],
+    }
+    await world.must('POST', '/client-scopes', { name: 'pay', highRisk: true })
     secret = (await world.must('POST', '/clients', client)).secret
     await catchPushes(world, sent)
   })
@@ -110,6 +116,22 @@ describe.each(backends)('a device that decides on $name', (backend) => {
 
   const redeem = (auth_req_id: string) =>
     post('/token', { grant_type: 'urn:openid:params:grant-type:ciba', auth_req_id })
+
+  it('signs a high-risk scope that it was shown, for a token of five minutes', async () => {
+    const mine = await enrolled()
+    const { request, authReqId } = await asked(mine, { scope: 'openid pay' })
+    expect((await read(mine, request)).body.scope).toBe('openid pay')
+    const other = await app(`/device/approvals/${request}/decision`, {
+      deviceId: mine.deviceId,
+      decision: 'allow',
+      signature: await signature(mine, request, 'allow', { scope: 'openid' }),
+    })
+    expect(other.status).toBe(404)
+    expect((await decide(mine, request, 'allow')).status).toBe(200)
+    const tokens = await redeem(authReqId)
+    expect(tokens.body).toMatchObject({ scope: 'openid pay' })
+    expect(tokens.body.expires_in).toBeLessThanOrEqual(300)
+  })
 
   it.each(['ES256', 'Ed25519'] as const)(
     'is shown what is asked, and allows it (%s)',
