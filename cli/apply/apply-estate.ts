@@ -38,7 +38,7 @@ import { savedSecrets } from './saved-secrets.ts'
 import { settleUnknown } from './saved-unknown.ts'
 
 export interface ApplyView extends FilesView {
-  /** Before anybody is asked. */
+  /** Before the confirmation. */
   readonly plan: (plan: Plan) => void
   /** Nothing is to be done. */
   readonly unchanged: (plan: Plan) => void

@@ -27,7 +27,7 @@ export interface RollbackCall {
 export type Trial = Awaited<ReturnType<Api['rollback']>>
 
 export interface RollbackView {
-  /** What would change, before anybody is asked. */
+  /** What would change, before the confirmation. */
   readonly preview: (
     trial: Trial,
     about: { realm: string; revision: number; quiet: boolean },

@@ -21,7 +21,7 @@ export interface ImportFlags {
 type Trial = Awaited<ReturnType<Api['importRealm']>>
 
 export interface ImportView {
-  /** What would change, before anybody is asked. */
+  /** What would change, before the confirmation. */
   readonly preview: (trial: Trial) => void
   /** Nothing was to change, or only that was asked for. */
   readonly ended: (trial: Trial) => void

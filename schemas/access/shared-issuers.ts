@@ -1,6 +1,6 @@
 /**
  * Issuers that sign JWTs for everybody, such as GitHub: a credential must name one workload among all of them, by a name that
- * no other can get, and an audience that nobody else receives tokens for.
+ * no other can get, and an audience that no other service receives tokens for.
  */
 
 export interface Caution {
@@ -54,7 +54,7 @@ const gitlabSubject = ({ subject, claims }: Trust): Caution[] =>
     ? [mutable('claims: { project_id: "…", ref_protected: "true" }', 'add the id of the project')]
     : []
 
-/** Audiences that platforms and clouds use by default: whoever receives such a token could present it here. */
+/** Audiences that platforms and clouds use by default: every receiver of such a token could present it here. */
 const vendorAudiences: readonly RegExp[] = [
   /^https:\/\/github\.com\/[^/]+\/?$/,
   /^https:\/\/gitlab\.com\/?$/,

@@ -1,6 +1,6 @@
 /**
  * Changes of users, for those who keep other services equal to them. Every function of this folder that writes users or their
- * groups notes the users in the same transaction, whoever calls it; in a realm without SCIM targets that is one look at an index.
+ * groups notes the users in the same transaction, for every caller; in a realm without SCIM targets that is one look at an index.
  */
 
 import { type Kysely, type Selectable, sql } from 'kysely'

@@ -1,4 +1,4 @@
-/** Names of users whom events hold by id, as far as the caller may see them. */
+/** Names of users that events hold by id, as far as the caller may see them. */
 
 import type { EventRecord } from '#schemas/wire/events.ts'
 import { isUuid } from '../../client/document-paths.ts'

@@ -99,7 +99,7 @@ const spec = fields({
   selfRegistered: readOnly(
     Type.Boolean({
       description:
-        'Whether nobody configured it: it registered itself, or has a metadata document.',
+        'Whether it registered itself, or has a metadata document: no administrator configured it.',
     }),
   ),
   logoUri: text('Logo on the consent page: https at a host of redirectUris, or a data: URL.', {

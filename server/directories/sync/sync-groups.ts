@@ -1,6 +1,6 @@
 /**
  * Groups of a directory as groups of the realm. A sync makes groups at run time and fills them; a group that a file or a person
- * made is never taken over for its name, because its roles would go to whoever names a group in the directory. Once made, a group
+ * made is never taken over for its name, because its roles would go to every user that may name a group in the directory. Once made, a group
  * may be declared in a file, and keeps its members. Members who are no users of the directory are left alone.
  */
 

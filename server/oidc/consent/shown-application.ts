@@ -24,7 +24,7 @@ const documentHostOf = ({ clientId, document }: TokenClient): string | undefined
     : undefined
 
 /**
- * Whether any program on the user's device can claim to be the client: nobody configured it, it proves nothing, and its
+ * Whether any program on the user's device can claim to be the client: no administrator configured it, it proves nothing, and its
  * answers go to the device itself. Users are asked each time then (RFC 8252 §8.6, MCP 2026-07-28).
  */
 export const isUnproven = ({ doc, document }: TokenClient): boolean =>

@@ -1,5 +1,5 @@
 /**
- * The client registration endpoint (RFC 7591 §3): takes an initial access token, unless the realm lets anybody register.
+ * The client registration endpoint (RFC 7591 §3): takes an initial access token, unless the realm allows anonymous registration.
  * The token is spent, the client is counted and the document is written in one transaction.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Software statements (RFC 7591 §2.3): metadata that somebody vouches for by a signature. Only of issuers that the realm
+ * Software statements (RFC 7591 §2.3): metadata that a third party vouches for by a signature. Only of issuers that the realm
  * trusts; what a statement says counts before what the request says.
  */
 

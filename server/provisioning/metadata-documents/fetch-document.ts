@@ -81,7 +81,7 @@ export const createFetchDocument =
         timeoutMs,
       })
       .catch((error: unknown) => {
-        // The same for each reason: anybody can ask, and must not learn what answers where.
+        // The same for each reason: anonymous callers can ask, and must not learn what answers where.
         if (error instanceof OutgoingError) throw new DocumentRefused('it cannot be read')
         throw error
       })

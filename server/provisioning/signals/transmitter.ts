@@ -63,7 +63,7 @@ export interface Transmitter {
   ): Statement[]
   /** Pushes what waits: events that were held, or that were to be fetched until now. */
   resume(stream: SignalStreamRow): Promise<void>
-  /** The part of the logout queue: it tells nobody itself, and leaves the job to the protocols. */
+  /** The part of the logout queue: it sends nothing itself, and leaves the job to the protocols. */
   tellLogout: TellLogout
   /** The changes of credentials among these audit events. */
   make(events: readonly OutboxEvent[]): Promise<readonly Statement[]>

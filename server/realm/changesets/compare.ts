@@ -171,7 +171,7 @@ const givenBackWithout = async (
   return new Set(rows.map(({ document_id }) => document_id))
 }
 
-/** They are no configuration, and stay whatever is pruned: a plan names them beside what nobody owns. */
+/** They are no configuration, and stay whatever is pruned: a plan names them beside the unmanaged documents. */
 const registeredClients = async (
   db: Kysely<Tables>,
   realm: string,

@@ -63,7 +63,7 @@ export const createInteraction =
         )
       return { kind: 'sign-in' }
     }
-    // What starts here may have been started by anybody's link: the user agrees (login CSRF).
+    // What starts here may have been started by a link of an attacker: the user agrees (login CSRF).
     if (request.id === undefined && !signedInSince && chosen !== found.session.id)
       return { kind: 'account', found }
     return { kind: 'nothing', found, contextClass }

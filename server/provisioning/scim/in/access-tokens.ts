@@ -1,7 +1,7 @@
 /**
  * Senders that authenticate as a client (OAuth 2.0 client_credentials), with an access token in the place of a SCIM token. The
  * realm names the clients in `provisioning.scimClients`, and what the client may act on follows from the permissions of its
- * service account: so nobody gets the secret of such a client who does not hold them too (server/realm/rules/grants.ts).
+ * service account: so an administrator without them does not get the secret of such a client (server/realm/rules/grants.ts).
  */
 
 import type { FastifyRequest } from 'fastify'

@@ -1,6 +1,6 @@
 /**
  * Makes one user of a target equal to the user here. Whatever was lost before, an answer or a row, the target is asked for the user
- * before one is created, so that nobody is there twice; and a user that is there already is adopted (RFC 7644 §3.3, 409).
+ * before one is created, so that no user is there twice; and a user that is there already is adopted (RFC 7644 §3.3, 409).
  */
 
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
@@ -75,7 +75,7 @@ export const createSendUser = ({ target, client, makeRoom, isTaken }: SendParts)
     return true
   }
 
-  /** One who may be adopted: matched as the target says, and nobody else's. */
+  /** One who may be adopted: matched as the target says, and of no other user. */
   const match = async (
     localId: string,
     attributes: ScimAttributes,

@@ -1,6 +1,6 @@
 /**
  * Sends the users of a target that have changed, in parts: several requests at once, and one transaction for what came of them. A
- * user who cannot be sent waits for a while and holds up nobody; a target that cannot be reached ends the run.
+ * user who cannot be sent waits for a while and holds up no other; a target that cannot be reached ends the run.
  */
 
 import type { Statement, Storage } from '#server/storage/contract.ts'

@@ -30,7 +30,7 @@ export interface ScimTargetInUse {
   readonly clientSecret: string | undefined
 }
 
-/** A filter that cannot be read chooses nobody, and keeps nobody out either. */
+/** A filter that cannot be read neither includes nor excludes users. */
 const filterOf = ({ filter }: ScimTargetDoc): Pick<ScimTargetInUse, 'filter' | 'problem'> => {
   try {
     const read = filter === undefined ? undefined : parseScimFilter(filter)

@@ -117,7 +117,7 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
       ? without([...present, ...below], exact)
       : [...leave].filter((id) => present.has(id) || below.has(id))
     const moved = [...entering, ...going].filter((id) => !groups.has(id))
-    // Ids that are nobody's are left out: one user who was deleted here must not stop the sender from filling the group.
+    // Ids of unknown users are left out: one user who was deleted here must not stop the sender from filling the group.
     const rows = new Map((await usersIn(storage, realm, 'id', moved)).map((row) => [row.id, row]))
     const rowsOf = (ids: readonly string[]): UserRow[] => ids.flatMap((id) => rows.get(id) ?? [])
     const groupsOf = (ids: readonly string[]): StoredDocument[] =>

@@ -105,15 +105,10 @@ const userSchema: Schema = {
       [],
     ),
     plural('roles', 'Roles of the user elsewhere; stored, and grants nothing here.', []),
-    plural(
-      'x509Certificates',
-      'Certificates of the user; stored, and nobody signs in with them.',
-      [],
-      {
-        type: 'binary',
-        ...caseExact,
-      },
-    ),
+    plural('x509Certificates', 'Certificates of the user; stored, and not used for sign-in.', [], {
+      type: 'binary',
+      ...caseExact,
+    }),
   ],
 }
 
