@@ -32,9 +32,17 @@ export const nameOf = ({
 }: Pick<ListedProvider, 'doc' | 'protocol' | 'alias'>): string =>
   doc.displayName ?? brands[protocol] ?? alias
 
+/** A document stays the same until it changes, and so does what follows from it. */
+const known = new WeakMap<StoredDocument, ListedProvider>()
+
 const listed = (document: StoredDocument): ListedProvider => {
+  const before = known.get(document)
+  if (before) return before
+  const { realm, id } = document
   const doc = contentOf<IdentityProviderDoc>(document)
-  return { realm: document.realm, id: document.id, alias: doc.alias, protocol: doc.protocol, doc }
+  const provider = { realm, id, alias: doc.alias, protocol: doc.protocol, doc }
+  known.set(document, provider)
+  return provider
 }
 
 /** What decides whether a provider may be used. */
@@ -61,7 +69,11 @@ export const createProviders = ({
   const isUsable = (provider: ListedProvider, use: Use): boolean =>
     isServed(provider.protocol) && isFor(provider, use)
 
+  const opened = new WeakMap<StoredDocument, Provider>()
+
   const open = (document: StoredDocument): Provider => {
+    const before = opened.get(document)
+    if (before) return before
     const { realm, kind, id, secrets } = document
     const provider = listed(document)
     const config: Record<string, unknown> = { ...provider.doc.config }
@@ -69,7 +81,9 @@ export const createProviders = ({
       const value = vault.reveal({ realm, kind, id }, pointer, stored)
       if (value !== null) config[pointer.replace('/config/', '')] = value
     }
-    return { ...provider, config: config as Provider['config'] }
+    const whole = { ...provider, config: config as Provider['config'] }
+    opened.set(document, whole)
+    return whole
   }
 
   return {

@@ -8,7 +8,6 @@ import { printable } from '#server/users/names.ts'
 import type { Users } from '#server/users/users.ts'
 import { type PinnedFlow, pinFlow } from '../flow/pinned-flow.ts'
 import type { Asked, Visitor } from '../flow/questions.ts'
-import type { Brokered } from '../flow/state.ts'
 import type { Passed } from '../flow/step.ts'
 import { methodsOf } from './proofs.ts'
 import type { SealedIdentities } from './sealed-identities.ts'
@@ -47,18 +46,14 @@ export const createArrivals = ({ users, links, identities }: Parts) => {
     ): Promise<Arrived> => {
       const { realm } = visitor
       const { id, alias, doc } = provider
-      const broker: Brokered = {
-        provider: id,
-        path: execution.path,
-        identity: identities.seal(realm, id, identity),
-        amr: methodsOf(identity),
-      }
+      const broker = { provider: id, path: execution.path, amr: methodsOf(identity) }
       const known = await links.find(provider, identity)
       const link = known ?? (await links.findOrphan(provider, identity))
       if (!link) {
         const flows = await flowsOf(visitor, [doc.firstLoginFlow, doc.postLoginFlow])
         const name = printable(identity.email ?? identity.username ?? identity.subject, 320)
-        return { kind: 'passed', passed: { name, amr: [], broker, flows } }
+        const sealed = identities.seal(realm, broker, identity)
+        return { kind: 'passed', passed: { name, amr: [], broker: sealed, flows } }
       }
       const user = await users.find(realm, link.user_id)
       if (user?.enabled !== 1 || user.locked === 1) return { kind: 'closed', user }
@@ -69,7 +64,7 @@ export const createArrivals = ({ users, links, identities }: Parts) => {
         passed: {
           user,
           amr: broker.amr,
-          broker: { ...broker, linked: user.id },
+          broker: identities.seal(realm, { ...broker, linked: user.id }, identity),
           flows: await flowsOf(visitor, [doc.postLoginFlow]),
           statements: [
             ...(known ? [] : [links.takeOver(link, provider)]),

@@ -70,10 +70,17 @@ export const createSignInProviders = ({
     return organization && { id, alias, name, protocol, doc, organization }
   }
 
+  /** A view stays the same until the realm changes. */
+  const found = new WeakMap<RealmView, readonly SignInProvider[]>()
+
   const all = async (view: RealmView): Promise<readonly SignInProvider[]> => {
+    const before = found.get(view)
+    if (before) return before
     const listed = await providers.list(view, { kind: 'link' })
-    const found = await Promise.all(listed.map((one) => opened(view, one)))
-    return found.flatMap((one) => one ?? [])
+    const open = await Promise.all(listed.map((one) => opened(view, one)))
+    const providersOfView = open.flatMap((one) => one ?? [])
+    found.set(view, providersOfView)
+    return providersOfView
   }
 
   /** A hidden one is for people of its organization alone. */

@@ -8,13 +8,26 @@ import type { Brokered } from '../flow/state.ts'
 const contextOf = (realm: string, provider: string): string =>
   `${realm}/sign-in/identity/${provider}`
 
-export const createSealedIdentities = ({ keyring }: { readonly keyring: Keyring }) => ({
-  seal: (realm: string, provider: string, identity: UpstreamIdentity): string =>
-    JSON.stringify(keyring.seal(JSON.stringify(identity), contextOf(realm, provider))),
-  open: (realm: string, { provider, identity }: Brokered): UpstreamIdentity =>
-    JSON.parse(
-      keyring.open(JSON.parse(identity) as SealedValue, contextOf(realm, provider)),
-    ) as UpstreamIdentity,
-})
+export const createSealedIdentities = ({ keyring }: { readonly keyring: Keyring }) => {
+  /** Those of this request: a sign-in that ends with it opens nothing. */
+  const given = new WeakMap<Brokered, UpstreamIdentity>()
+  return {
+    seal: (
+      realm: string,
+      broker: Omit<Brokered, 'identity'>,
+      identity: UpstreamIdentity,
+    ): Brokered => {
+      const value = keyring.seal(JSON.stringify(identity), contextOf(realm, broker.provider))
+      const sealed = { ...broker, identity: JSON.stringify(value) }
+      given.set(sealed, identity)
+      return sealed
+    },
+    open: (realm: string, broker: Brokered): UpstreamIdentity =>
+      given.get(broker) ??
+      (JSON.parse(
+        keyring.open(JSON.parse(broker.identity) as SealedValue, contextOf(realm, broker.provider)),
+      ) as UpstreamIdentity),
+  }
+}
 
 export type SealedIdentities = ReturnType<typeof createSealedIdentities>
