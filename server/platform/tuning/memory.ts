@@ -26,8 +26,8 @@ let bulks = 0
  * For work that passes through the memory what a whole directory holds: while it runs, garbage may be a quarter of what is
  * alive, and V8 looks for it more often. The pages that a heap has once had stay with the process for long after.
  *
- * Peak of resident memory above that of the start, after nine syncs of 20,000 users, without the measure and with it, on
- * PostgreSQL: 151 and 75 MB; processor time of a full sync: 1.0 and 1.2 s (`npm run bench -- directory`, Node.js 24.21).
+ * Peak of resident memory above that of the start, over nine syncs of 20,000 users on PostgreSQL, without the measure and with
+ * it: 151 and 75 MB; processor time of a full sync: 1.0 and 1.2 s (one run each on a machine with other work, Node.js 24.21).
  */
 export const withinBulkBound = async <T>(work: () => Promise<T>): Promise<T> => {
   if (!knowsFlags || !isOn('bound-bulk-garbage')) return work()
