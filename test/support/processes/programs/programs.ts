@@ -95,6 +95,11 @@ const programs = {
   },
   perl_xml: { files: ['/usr/share/perl5/XML/Simple.pm'], packages: ['libxml-simple-perl'] },
   perl_strings: { files: ['/usr/share/perl5/IO/String.pm'], packages: ['libio-string-perl'] },
+  // Loaded since 2.16.1+ds-deb12u10, which does not depend on it.
+  perl_random: {
+    files: ['/usr/share/perl5/String/Random.pm'],
+    packages: ['libstring-random-perl'],
+  },
   // A directory.
   slapd: { files: ['/usr/sbin/slapd'], packages: ['slapd'] },
   slapadd: { files: ['/usr/sbin/slapadd'], packages: ['slapd'] },
