@@ -31,7 +31,7 @@ export const approvalHandle = (kind: ApprovalPage, id: string): string | undefin
 
 const fresh = '-fresh'
 
-/** The same page, for a user who is to sign in now: a proof from before does not do. */
+/** The same page after a new sign-in: an earlier proof of the user is not enough. */
 export const freshHandle = (handle: string): string => `${handle}${fresh}`
 
 export const wantsFreshness = (handle: string): boolean => handle.endsWith(fresh)

@@ -1,6 +1,6 @@
 /**
- * The page where a user confirms that an agent may act with high-risk scopes: who acts, for whom, what it may do where, and for
- * how long. The agent learns the address from the refusal of its exchange, and asks again after the decision.
+ * The page where a user confirms that an agent may act with high-risk scopes. It names the agent, the user, the scopes, the
+ * resource and the lifetime. The agent learns the address from the refusal of its exchange, and asks again after the decision.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'

@@ -1,4 +1,4 @@
-/** The owner for whom a caller of the protection API may decide about a resource. */
+/** Finds the owner in whose name a caller of the protection API decides about a resource. */
 
 import type { Resource } from '#server/authz/evaluation/evaluate.ts'
 import { isNamed } from '#server/authz/evaluation/facts.ts'

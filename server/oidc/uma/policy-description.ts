@@ -76,7 +76,7 @@ const documentIn = async (view: RealmView, member: DocumentList, name: string): 
   throw invalidRequest(`${member} names nothing of this realm: ${name}`)
 }
 
-/** Reads what an owner says about the resource; the first name that means nothing is told. */
+/** Reads the policy of an owner. The error names the first role, group or client that does not exist. */
 export const policyFieldsIn = async (
   given: PolicyDescription,
   { doc }: Resource,
@@ -110,7 +110,7 @@ export const policyFieldsIn = async (
   }
 }
 
-/** Names of now: a role that was renamed is told by its new name, one that is gone is left out. */
+/** Current names: a renamed role has its new name, and a deleted one is left out. */
 export const describedPolicy = async (
   policy: OwnerPolicy,
   view: RealmView,

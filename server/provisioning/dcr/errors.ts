@@ -102,7 +102,7 @@ const send = (
   { code, status, message }: RegistrationError,
 ): FastifyReply => {
   if (status === 401) {
-    // A request without a token is told no error (RFC 6750 §3.1).
+    // The challenge to a request without a token has no error code (RFC 6750 §3.1).
     const error = request.headers.authorization === undefined ? '' : `, error="${code}"`
     reply.header(
       'www-authenticate',

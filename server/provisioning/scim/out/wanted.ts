@@ -75,7 +75,7 @@ export const wantedOf = async (
   return new Map(ids.map((id) => [id, wanted(id)]))
 }
 
-/** The username that the target should have of a user, also of one who is not sent any more. */
+/** The username of a user at the target, also of a user that is no longer provisioned there. */
 export const userNameOf = async (
   parts: WantedParts,
   id: string,

@@ -1,7 +1,7 @@
 /**
  * The realm as authorization server of a resource in cross-application access (RFC 7523 §2.1,
  * draft-ietf-oauth-identity-assertion-authz-grant-05 §4.4): an ID-JAG of an identity provider with `crossApplicationAccess` gives
- * the client that it names an access token for the user whom a broker link ties to its subject. The token has no refresh token;
+ * the client that it names an access token for the user that a broker link ties to its subject. The token has no refresh token;
  * the client gets another ID-JAG instead, and the provider decides again.
  */
 
