@@ -38,15 +38,11 @@ export const tokenOfEnding = (ending: string): string => ending.slice(tokenMark.
 
 const textOf = (jti: unknown): string => (typeof jti === 'string' ? jti : '')
 
-/** What a token ends with that is exchanged from the one with this `jti`: what that one ends with, and its revocation. */
-export const endingsOfSubject = (jti: unknown): readonly string[] => [
+/**
+ * What a token ends with that the one with this `jti` was shown for, as subject or as actor: what that one ends with, and its
+ * revocation. A revocation is remembered no longer than its token lives, so that the new token must not outlive it.
+ */
+export const endingsOf = (jti: unknown): readonly string[] => [
   ...readTokenId(textOf(jti)).actorGrantIds,
   `${tokenMark}${bareTokenId(textOf(jti))}`,
 ]
-
-/**
- * What it ends with by the token of its actor. Revocations of tokens do not count: the token may outlive that of the actor, and
- * a revocation is remembered no longer than its token lives.
- */
-export const endingsOfActor = (jti: unknown): readonly string[] =>
-  readTokenId(textOf(jti)).actorGrantIds.filter((ending) => !isToken(ending))

@@ -6,7 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
-import { endingsOfActor } from '#server/tokens/token-ids.ts'
+import { endingsOf } from '#server/tokens/token-ids.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
@@ -17,7 +17,7 @@ import { formOf, type Parameters } from '../parameters.ts'
 import { wireName } from '../vocabulary.ts'
 import { presentedToken, refuseToken } from './bearer.ts'
 import { boundKey, type Dpop } from './dpop.ts'
-import type { Grant } from './grants/grant.ts'
+import type { Grant, OwnToken } from './grants/grant.ts'
 import { answerSchema, createAnswerTokens, type TokenRequestParts } from './token-request.ts'
 
 export interface DelegationEndpointParts extends TokenRequestParts {
@@ -31,8 +31,7 @@ export interface DelegationEndpointParts extends TokenRequestParts {
 interface Caller {
   readonly client: TokenClient
   readonly provenKey?: string
-  /** A token of a workload ends with its credential. */
-  readonly endings?: readonly string[]
+  readonly ownToken?: OwnToken
 }
 
 const path = '/agent/delegation/token'
@@ -64,8 +63,8 @@ export const delegationToken = (parts: DelegationEndpointParts): Endpoint => {
     if (named !== undefined && named !== client.clientId)
       throw invalidRequest('client_id is not the client of the access token')
     const key = boundKey(claims)
-    const endings = endingsOfActor(claims['jti'])
-    return { client, endings, ...(typeof key === 'string' ? { provenKey: key } : {}) }
+    const ownToken = { endings: endingsOf(claims['jti']), exp: Number(claims['exp']) }
+    return { client, ownToken, ...(typeof key === 'string' ? { provenKey: key } : {}) }
   }
 
   const handle = async (
@@ -75,13 +74,13 @@ export const delegationToken = (parts: DelegationEndpointParts): Endpoint => {
     const form = formOf(request)
     const issuer = await freshIssuer(issuers, request)
     const isToken = /^(bearer|dpop)\b/i.test(request.headers.authorization ?? '')
-    const { client, provenKey, endings }: Caller = isToken
+    const { client, provenKey, ownToken }: Caller = isToken
       ? await byToken(issuer, request, form)
       : await authenticateClient(issuer, request, form)
     if (form.require('grant_type') !== wireName(grant.name))
       throw unsupportedGrantType(`grant_type must be ${wireName(grant.name)}`)
     const place = { issuer, client, sourceIp: request.ip }
-    return answer({ grant, place, form, request, reply, provenKey, endings })
+    return answer({ grant, place, form, request, reply, provenKey, ownToken })
   }
 
   return {

@@ -53,12 +53,18 @@ export const grantEvent = (
 
 /** Seconds, where it is not the client's or the realm's: what a user has confirmed this once is not for long. */
 const lifespanOf = async (
-  { issuer, client }: GrantContext,
+  { issuer, client, ownToken }: GrantContext,
   { user, lifespan }: Issuance,
   scope: readonly string[],
+  now: number,
 ): Promise<number | undefined> => {
-  if (!user || (await highRiskScopes(issuer.view, scope)).length === 0) return lifespan
-  return Math.min(lifespan ?? lifetimesOf(issuer.settings, client.doc).accessToken, confirmedFor)
+  const isConfirmed = user !== undefined && (await highRiskScopes(issuer.view, scope)).length > 0
+  if (!isConfirmed && !ownToken) return lifespan
+  return Math.min(
+    lifespan ?? lifetimesOf(issuer.settings, client.doc).accessToken,
+    isConfirmed ? confirmedFor : Number.POSITIVE_INFINITY,
+    ownToken ? ownToken.exp - Math.floor(now / 1000) : Number.POSITIVE_INFINITY,
+  )
 }
 
 interface SignedTokens {
@@ -94,10 +100,12 @@ export const createIssue = ({ clock, mint, recorder, metrics, agents }: IssuePar
     scope: readonly string[],
     issuance: Issuance,
   ): Promise<SignedTokens> => {
-    const { issuer, client, jkt, endings } = context
+    const { issuer, client, jkt, ownToken } = context
     const { user, account, resources, authentication, claims, idToken } = issuance
-    const lifespan = await lifespanOf(context, issuance, scope)
-    const actorGrantIds = [...new Set([...(issuance.actorGrantIds ?? []), ...endings])]
+    const lifespan = await lifespanOf(context, issuance, scope, clock.now())
+    const actorGrantIds = [
+      ...new Set([...(issuance.actorGrantIds ?? []), ...(ownToken?.endings ?? [])]),
+    ]
     if (actorGrantIds.length > mostEndings)
       throw invalidRequest('the token comes of too many exchanges')
     const access = await mint.accessToken({

@@ -9,7 +9,7 @@ import type { TokenClient } from '#server/tokens/client.ts'
 import type { Parameters } from '../parameters.ts'
 import type { RecordRefusal } from '../record-refusal.ts'
 import type { Dpop } from './dpop.ts'
-import type { Grant, GrantContext } from './grants/grant.ts'
+import type { Grant, GrantContext, OwnToken } from './grants/grant.ts'
 import { createIssue, type GrantPlace, type IssueParts } from './issue.ts'
 
 export interface TokenRequestParts extends IssueParts {
@@ -27,8 +27,7 @@ export interface TokenRequest {
   readonly check?: (client: TokenClient) => void
   /** The key that the client proved while it authenticated; a proof is good once. */
   readonly provenKey?: string | undefined
-  /** What the token ends with that the client authenticated by: what is issued for it ends with that too. */
-  readonly endings?: readonly string[] | undefined
+  readonly ownToken?: OwnToken | undefined
 }
 
 export const answerSchema = {
@@ -51,7 +50,7 @@ export const createAnswerTokens = (parts: TokenRequestParts) => {
   const issue = createIssue(parts)
 
   const contextOf = async (asked: TokenRequest): Promise<GrantContext> => {
-    const { grant, place, form, request, reply, provenKey, endings = [] } = asked
+    const { grant, place, form, request, reply, provenKey, ownToken } = asked
     const { issuer, client } = place
     const jkt = provenKey ?? (await dpop.provenKey(issuer, request, client))
     if (jkt !== undefined) reply.headers(dpop.nonceHeader(issuer))
@@ -59,7 +58,7 @@ export const createAnswerTokens = (parts: TokenRequestParts) => {
       ...place,
       form,
       jkt,
-      endings,
+      ownToken,
       scope: grant.readsScope ? [] : await agents.granted(issuer.view, client, form.get('scope')),
       resources: grant.readsResource ? [] : allowedResources(client, form.all('resource')),
       userAgent: request.headers['user-agent'],

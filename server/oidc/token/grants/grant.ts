@@ -16,6 +16,14 @@ import type { Authentication } from '#server/tokens/mint.ts'
 import type { Parameters } from '../../parameters.ts'
 import type { GrantType } from '../../vocabulary.ts'
 
+/** An access token that a client authenticated by: what is issued for it ends with it, and before it. */
+export interface OwnToken {
+  /** What it ends with, and its revocation (token-ids.ts). */
+  readonly endings: readonly string[]
+  /** Epoch seconds. */
+  readonly exp: number
+}
+
 export interface GrantContext {
   readonly issuer: Issuer
   /** Authenticated, enabled, and allowed to use the grant. */
@@ -27,8 +35,8 @@ export interface GrantContext {
   readonly resources: readonly string[]
   /** The key that its tokens will be bound to (RFC 9449). */
   readonly jkt: string | undefined
-  /** What its own token ends with, where it authenticated by one (token-ids.ts). */
-  readonly endings: readonly string[]
+  /** Its own token, where it authenticated by one. */
+  readonly ownToken: OwnToken | undefined
   readonly sourceIp: string
   readonly userAgent: string | undefined
   readonly request: FastifyRequest

@@ -17,7 +17,7 @@ import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
-import { endingsOfSubject } from '#server/tokens/token-ids.ts'
+import { endingsOf } from '#server/tokens/token-ids.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import { invalidGrant, invalidRequest, invalidTarget } from '../../errors.ts'
 import { askedFor, flagIn, type GrantedPermission, grantedIn } from '../../uma/asked-permissions.ts'
@@ -163,7 +163,7 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
       scope: scope.filter((one) => !ownScopes.has(one)),
       resources: [server.client.clientId],
       ...(authentication ? { authentication } : {}),
-      ...(token ? { actorGrantIds: endingsOfSubject(token.claims['jti']) } : {}),
+      ...(token ? { actorGrantIds: endingsOf(token.claims['jti']) } : {}),
       claims: {
         ...actingChain(token?.claims['act'], undefined),
         ...kept(token?.claims ?? {}),

@@ -2,7 +2,7 @@
  * Delegation to an agent (RFC 8693 §1.1): the agent gets a token that is about the user and names the agent as actor. Its
  * scope is what the request, the subject token, the agent and the consent of the user have in common; high-risk scopes are
  * confirmed by the user besides. It ends with the subject
- * token, with the session of the user, with the consent and with the agent, and it has no refresh token.
+ * token and the actor token, with the session of the user, with the consent and with the agent, and it has no refresh token.
  */
 
 import type { Clock } from '#server/platform/clock.ts'
@@ -13,7 +13,7 @@ import type { Agents, BoundAgent } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
-import { endingsOfActor, endingsOfSubject } from '#server/tokens/token-ids.ts'
+import { endingsOf } from '#server/tokens/token-ids.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import type { Confirm } from '../../../delegation/confirm.ts'
 import type { Delegations, DelegationTerms } from '../../../delegation/delegations.ts'
@@ -30,6 +30,7 @@ import {
   authenticationOf,
   checkRequested,
   exchangeParameters,
+  firstEnd,
 } from './exchange-request.ts'
 import {
   accessTokenType,
@@ -92,13 +93,13 @@ export const delegation = (parts: DelegationParts): Grant => {
     return token
   }
 
-  /** What the agent's own token ends with, where it shows one: that of a workload ends with its credential. */
-  const endingsOfShown = async (
+  /** The agent's own token, where it shows one. */
+  const shownActor = async (
     context: GrantContext,
     subject: Subject,
-  ): Promise<readonly string[]> => {
+  ): Promise<ExchangedToken | undefined> => {
     const { client, form } = context
-    if (form.get('actor_token') === undefined) return []
+    if (form.get('actor_token') === undefined) return undefined
     if (form.get('actor_token') === form.get('subject_token'))
       throw badToken('actor_token', 'it is the subject_token')
     const shown = await read(context, 'actor_token')
@@ -106,7 +107,7 @@ export const delegation = (parts: DelegationParts): Grant => {
       throw badToken('actor_token', 'the actor is the subject')
     if (shown.account?.id !== client.id || shown.client.id !== client.id)
       throw badToken('actor_token', "it is not the agent's own token")
-    return endingsOfActor(shown.claims['jti'])
+    return shown
   }
 
   /** What the user has consented to; undefined where nothing was asked of the user. */
@@ -143,13 +144,13 @@ export const delegation = (parts: DelegationParts): Grant => {
 
   const lifespanOf = (
     { issuer, client }: GrantContext,
-    { claims }: Subject,
+    shown: readonly (ExchangedToken | undefined)[],
     { doc: { expiresAt = Number.POSITIVE_INFINITY } }: BoundAgent,
     confirmedUntil: number,
   ): number => {
     const now = Math.floor(clock.now() / 1000)
     return Math.min(
-      Number(claims['exp']) - now,
+      firstEnd(...shown) - now,
       Math.floor(Math.min(expiresAt, confirmedUntil) / 1000) - now,
       lifetimesOf(issuer.settings, client.doc).accessToken,
       longest,
@@ -172,7 +173,7 @@ export const delegation = (parts: DelegationParts): Grant => {
       }
       const subject = await subjectOf(context, actor, termsOf)
       const { claims, user, grant } = subject
-      const endings = await endingsOfShown(context, subject)
+      const shown = await shownActor(context, subject)
       const named = claims['may_act']
       if (named !== undefined && !mayAct(issuer, named, actor))
         throw badToken('subject_token', 'may_act names another actor')
@@ -182,7 +183,7 @@ export const delegation = (parts: DelegationParts): Grant => {
       const scope = await scopeOf(context, subject, agent, terms)
       const targets = [...new Set([...resources, ...allowedAudiences(client, form)])]
       const confirmedUntil = await confirm(issuer, { user, agent, scope, targets })
-      const lifespan = lifespanOf(context, subject, agent, confirmedUntil)
+      const lifespan = lifespanOf(context, [subject, shown], agent, confirmedUntil)
       const authentication = authenticationOf(subject, grantsStore)
       // Of the user to the agent: a revoked consent ends it, and the token with it.
       const made = grantsStore.create({
@@ -199,7 +200,11 @@ export const delegation = (parts: DelegationParts): Grant => {
         scope,
         resources: targets,
         ...(authentication ? { authentication } : {}),
-        actorGrantIds: [...endingsOfSubject(claims['jti']), ...endings, made.grant.id],
+        actorGrantIds: [
+          ...endingsOf(claims['jti']),
+          ...(shown ? endingsOf(shown.claims['jti']) : []),
+          made.grant.id,
+        ],
         claims: { ...act, ...(named === undefined ? {} : { may_act: named }) },
         lifespan,
         statements: [

@@ -38,6 +38,10 @@ export const allowedAudiences = (
   return wanted
 }
 
+/** When the first of the tokens expires that were shown, in epoch seconds: what comes of them outlives none. */
+export const firstEnd = (...shown: readonly (VerifiedToken | undefined)[]): number =>
+  Math.min(...shown.flatMap((token) => (token ? [Number(token.claims['exp'])] : [])))
+
 /** How the user of a token was authenticated, for another token of the same grant. */
 export const authenticationOf = (
   { grant, claims }: VerifiedToken,

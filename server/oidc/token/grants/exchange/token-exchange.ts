@@ -13,7 +13,7 @@ import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
-import { endingsOfActor, endingsOfSubject } from '#server/tokens/token-ids.ts'
+import { endingsOf } from '#server/tokens/token-ids.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import { invalidScope, unauthorizedClient } from '../../../errors.ts'
 import { type Actor, actingChain, mayAct } from '../../acting.ts'
@@ -24,6 +24,7 @@ import {
   authenticationOf,
   checkRequested,
   exchangeParameters,
+  firstEnd,
 } from './exchange-request.ts'
 import {
   accessTokenType,
@@ -46,13 +47,13 @@ const scopeOf = (
   return [...new Set([...wanted, ...kept])]
 }
 
-/** What a user who acts has shown: the token ends with it, as it does with the grants of those who acted before. */
+/** The token ends with those that were shown, with the grant of a user who acts, and with the grants of those who acted before. */
 const actorGrantsOf = (
   { claims }: ExchangedToken,
   shown: ExchangedToken | undefined,
 ): readonly string[] => [
-  ...endingsOfSubject(claims['jti']),
-  ...(shown ? endingsOfActor(shown.claims['jti']) : []),
+  ...endingsOf(claims['jti']),
+  ...(shown ? endingsOf(shown.claims['jti']) : []),
   ...(shown?.grant ? [shown.grant.id] : []),
 ]
 
@@ -104,7 +105,7 @@ export const tokenExchange = (
       if (named !== undefined && !mayAct(issuer, named, actor ?? itself))
         throw badToken('subject_token', 'may_act names another actor')
       const acting = actor ?? (named === undefined ? undefined : itself)
-      const rest = Number(claims['exp']) - Math.floor(parts.clock.now() / 1000)
+      const rest = firstEnd(subject, shown) - Math.floor(parts.clock.now() / 1000)
       const authentication = authenticationOf(subject, parts.grantsStore)
       return {
         ...(user ? { user } : {}),
