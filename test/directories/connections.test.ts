@@ -80,6 +80,21 @@ describe.each(anyBackend)('connections to a directory, on $name', (backend) => {
     }
   })
 
+  it('that were kept to a server which froze give way to the next address, and no password is tried twice', async () => {
+    const second = await startLdap(ldap.entries)
+    try {
+      await it_.provide({ ...configFor(`${ldap.url} ${second.url}`), pageSize })
+      expect((await it_.grant('ada', secretOf('ada'))).status).toBe(200)
+      ldap.faults = { search: () => 'silent', bind: () => 'silent' }
+      second.forget()
+      expect((await it_.grant('ada', secretOf('ada'))).status).toBe(200)
+      expect((await it_.grant('ada', 'wrong')).status).toBe(400)
+      expect(second.binds.filter((dn) => dn === entryOf('ada').dn)).toHaveLength(2)
+    } finally {
+      await second.close()
+    }
+  })
+
   it.each([
     ['a continuation reference', undefined],
     ['a referral', 10],

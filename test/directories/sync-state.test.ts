@@ -112,7 +112,7 @@ describe.each(anyBackend)('the document of a directory on $name', (backend) => {
   afterAll(() => world?.close())
   beforeEach(() => world.next())
 
-  it('keeps its users when it is renamed; the plan of its deletion counts who loses the way in', async () => {
+  it('keeps its users when it is renamed; the plan of its deletion, and of what shuts it, counts who loses the way in', async () => {
     world.add(...many)
     await world.provide()
     expect(counts(await world.sync())).toEqual([30, 0, 0, 0])
@@ -135,17 +135,21 @@ describe.each(anyBackend)('the document of a directory on $name', (backend) => {
     const name = world.named('user-01')
     expect((await world.site.grant(name, secretOf(name))).status).toBe(200)
 
-    const planned = await changesets.apply([remove('identity-provider', 'renamed')], {
-      dryRun: true,
-    })
-    expect(planned.body.impacts).toEqual([
-      expect.objectContaining({
-        kind: 'identity-provider',
-        key: 'renamed',
-        members: 30,
-        users: 30,
-      }),
-    ])
+    for (const operation of [
+      remove('identity-provider', 'renamed'),
+      put('identity-provider', 'renamed', { ...doc, enabled: false }),
+      put('identity-provider', 'renamed', { ...doc, linkOnly: true }),
+    ]) {
+      const planned = await changesets.apply([operation], { dryRun: true })
+      expect(planned.body.impacts).toEqual([
+        expect.objectContaining({
+          kind: 'identity-provider',
+          key: 'renamed',
+          members: 30,
+          users: 30,
+        }),
+      ])
+    }
     expect((await world.admin('DELETE', '/identity-providers/renamed')).status).toBe(204)
     expect(await world.user('user-01')).toMatchObject({ enabled: true })
   })

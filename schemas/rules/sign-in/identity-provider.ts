@@ -70,9 +70,16 @@ const filterFault = (key: string, filter: string | undefined, needsName: boolean
   const field = `/config/${key}`
   if (!filter.startsWith('(') || !isBalanced(filter))
     return [{ field, code: 'format', message: 'must be one LDAP filter in parentheses (RFC 4515)' }]
-  // A name in another place, such as (uid={0}*), would find other users than the one who signs in.
-  if (needsName && !/^[^{]*(?:=\{0\}\)[^{]*)+$/.test(filter))
-    return [{ field, code: 'format', message: 'must compare {0}, the username, as in (uid={0})' }]
+  // A name in another place, such as (uid={0}*), or in another comparison, such as (uid>={0}), would find other users than
+  // the one who signs in.
+  if (needsName && !/^[^{]*(?:[^<>~:]=\{0\}\)[^{]*)+$/.test(filter))
+    return [
+      {
+        field,
+        code: 'format',
+        message: 'must compare {0}, the username, for equality, as in (uid={0})',
+      },
+    ]
   return []
 }
 

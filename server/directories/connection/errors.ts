@@ -23,6 +23,7 @@ export const resultCodes = {
   referral: 10,
   adminLimitExceeded: 11,
   confidentialityRequired: 13,
+  constraintViolation: 19,
   noSuchObject: 32,
   invalidCredentials: 49,
   insufficientAccessRights: 50,

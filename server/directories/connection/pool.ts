@@ -12,7 +12,10 @@ import type { Connection } from './connection.ts'
 import { DirectoryAway, DirectoryRefused, resultCodes } from './errors.ts'
 
 export interface Pool {
-  /** Lends a connection that is bound as the bind user, or anonymous where there is none. */
+  /**
+   * Lends a connection that is bound as the bind user, or anonymous where there is none. `use` only reads: it is called again with
+   * another server where the first one does not answer.
+   */
   asBindUser<T>(use: (connection: Connection) => Promise<T>): Promise<T>
   /** Lends a connection that is not bound as the bind user. */
   forUsers<T>(use: (connection: Connection) => Promise<T>): Promise<T>
@@ -42,6 +45,7 @@ interface Idle {
 }
 
 type Purpose = 'bind-user' | 'users'
+type Use<T> = (connection: Connection) => Promise<T>
 
 export const createPool = ({ outgoing, clock }: PoolParts, directory: Directory): Pool => {
   const slots = createSlots(atOnce, mostWaiting)
@@ -49,11 +53,15 @@ export const createPool = ({ outgoing, clock }: PoolParts, directory: Directory)
   const avoidedUntil = new Map<string, number>()
   let closed = false
 
-  const inOrder = (): DirectoryUrl[] => {
-    const now = clock.now()
-    const isAvoided = ({ text }: DirectoryUrl): boolean => (avoidedUntil.get(text) ?? 0) > now
-    return [...directory.urls.filter((url) => !isAvoided(url)), ...directory.urls.filter(isAvoided)]
-  }
+  const isAvoided = ({ text }: DirectoryUrl): boolean => (avoidedUntil.get(text) ?? 0) > clock.now()
+
+  const avoid = ({ text }: DirectoryUrl): void =>
+    void avoidedUntil.set(text, clock.now() + avoidedMs)
+
+  const inOrder = (): DirectoryUrl[] => [
+    ...directory.urls.filter((url) => !isAvoided(url)),
+    ...directory.urls.filter(isAvoided),
+  ]
 
   const bindAsConfigured = async (connection: Connection): Promise<void> => {
     const { bindDn, bindPassword } = directory
@@ -89,7 +97,7 @@ export const createPool = ({ outgoing, clock }: PoolParts, directory: Directory)
       } catch (error) {
         // A refusal is the same at every server, and a wrong bind password tried often locks the bind user.
         if (!(error instanceof DirectoryAway)) throw error
-        avoidedUntil.set(url.text, clock.now() + avoidedMs)
+        avoid(url)
         last = error
       }
     throw last
@@ -98,7 +106,9 @@ export const createPool = ({ outgoing, clock }: PoolParts, directory: Directory)
   const taken = (purpose: Purpose): Connection | undefined => {
     for (let one = idle[purpose].pop(); one; one = idle[purpose].pop()) {
       clearTimeout(one.timer)
-      if (one.connection.isOpen) return one.connection
+      // What is left of a server that did not answer would not answer either.
+      if (one.connection.isOpen && !isAvoided(one.connection.url)) return one.connection
+      one.connection.close()
     }
     return undefined
   }
@@ -115,16 +125,28 @@ export const createPool = ({ outgoing, clock }: PoolParts, directory: Directory)
     idle[purpose].push({ connection, timer })
   }
 
-  const lend = async <T>(purpose: Purpose, use: (connection: Connection) => Promise<T>) => {
+  const used = async <T>(purpose: Purpose, use: Use<T>): Promise<T> => {
+    const connection = taken(purpose) ?? (await open(purpose))
+    try {
+      return await use(connection)
+    } catch (error) {
+      if (error instanceof DirectoryAway) avoid(connection.url)
+      throw error
+    } finally {
+      put(purpose, connection)
+    }
+  }
+
+  /** A password is never tried again by itself: a wrong one would count twice. */
+  const lend = async <T>(purpose: Purpose, use: Use<T>): Promise<T> => {
     const release = await slots.acquire()
     if (!release) throw new DirectoryAway('too many ask the directory at once')
     try {
-      const connection = taken(purpose) ?? (await open(purpose))
-      try {
-        return await use(connection)
-      } finally {
-        put(purpose, connection)
-      }
+      return await used(purpose, use)
+    } catch (error) {
+      const isElsewhere = directory.urls.some((url) => !isAvoided(url))
+      if (purpose === 'users' || !isElsewhere || !(error instanceof DirectoryAway)) throw error
+      return await used(purpose, use)
     } finally {
       release()
     }

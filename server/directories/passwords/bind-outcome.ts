@@ -56,6 +56,9 @@ export const outcomeOf = (answer: BindAnswer): BindOutcome => {
         : { passed: false, reason: policyError }
     case resultCodes.invalidCredentials:
       return { passed: false, reason: policyError ?? subCodeOf(answer) ?? 'wrong-password' }
+    // 389 Directory Server, and FreeIPA on it: "Exceed password retry limit".
+    case resultCodes.constraintViolation:
+      return { passed: false, reason: policyError ?? 'user-locked' }
     case resultCodes.noSuchObject:
       return { passed: false, reason: 'wrong-password' }
     case resultCodes.unwillingToPerform:

@@ -24,6 +24,7 @@ import type { FederatedLinkRow } from '#server/storage/tables/broker-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Links } from '#server/users/links/links.ts'
 import { assignDefaultRole } from '#server/users/memberships.ts'
+import { nameOf } from '#server/users/names.ts'
 import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
 import { ownersOfNames, userById } from '#server/users/user-rows.ts'
 import type { Users } from '#server/users/users.ts'
@@ -61,9 +62,11 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
   const { storage, copy, clock, logger, vault, users, links, connections } = parts
   const perEntry = createKeyedSlots(1, mostWaiting)
 
-  const enabledIn = async (realm: string): Promise<readonly Directory[]> => {
+  /** The directories that users sign in through. */
+  const usedIn = async (realm: string): Promise<readonly Directory[]> => {
     const view = await copy.fresh(realm)
-    return view ? (await directoriesIn(view, vault)).filter(({ enabled }) => enabled) : []
+    const all = view ? await directoriesIn(view, vault) : []
+    return all.filter(({ enabled, linkOnly }) => enabled && !linkOnly)
   }
 
   const unavailable = (directory: Directory, error: unknown): unknown => {
@@ -134,13 +137,24 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
     }
   }
 
+  /** The profile of the entry; an address that another user has stays with that user. */
+  const profileFor = async (directory: Directory, person: Person, before: UserRow) => {
+    const profile = profileAfter(before, directory, person)
+    const key = profile.email === null ? undefined : nameOf(profile.email).key
+    const owners =
+      key === undefined ? undefined : await ownersOfNames(storage, directory.realm, [key])
+    const isTaken = [...(owners?.values() ?? [])].some((owner) => owner !== before.id)
+    const own = { email: before.email, emailVerified: before.email_verified === 1 }
+    return isTaken ? { ...profile, ...own } : profile
+  }
+
   /** A user who is known: the profile follows the directory where `syncMode` says so. */
-  const known = (
+  const known = async (
     { directory }: Trying,
     person: Person,
     link: FederatedLinkRow,
     before: UserRow,
-  ): { user: UserRow; statements: Statement[] } => {
+  ): Promise<{ user: UserRow; statements: Statement[] }> => {
     const { alias, syncMode } = directory
     const touched = [
       ...(link.provider === directory.id ? [] : [links.takeOver(link, directory)]),
@@ -148,7 +162,8 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
     ]
     if (syncMode !== 'FORCE' || before.managed === 1 || hasProfile(before, directory, person))
       return { user: before, statements: touched }
-    const user = changedUserRow(before, profileAfter(before, directory, person), clock.now())
+    const profile = await profileFor(directory, person, before)
+    const user = changedUserRow(before, profile, clock.now())
     return { user, statements: [...users.updateStatements(before, user), ...touched] }
   }
 
@@ -169,7 +184,7 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
     const link = await linkOf(directory, person)
     const before = link && (await userById(storage, link.user_id))
     const outcome =
-      link && before ? known(trying, person, link, before) : await made(trying, person)
+      link && before ? await known(trying, person, link, before) : await made(trying, person)
     if (!outcome) return refused('name-taken')
     const { user, statements } = outcome
     const type = before ? 'IDENTITY_PROVIDER_LOGIN' : 'IDENTITY_PROVIDER_FIRST_LOGIN'
@@ -291,21 +306,18 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
 
   return {
     accountOf: async (attempt, user) => {
-      const directories = await enabledIn(attempt.realm)
-      if (directories.length === 0) return undefined
+      const directories = await usedIn(attempt.realm)
+      const [first, ...others] = directories
+      if (!first) return undefined
       if (user) {
         const kept = await keeperAmong(directories, user.id)
         if (!kept) return undefined
         const { directory, link } = kept
         return linkedAccount(attempt, directory, link, await mostFailuresAt([directory]))
       }
-      const [first, ...others] = directories.filter(({ linkOnly }) => !linkOnly)
-      if (!first) return undefined
-      const all = [first, ...others] as const
-      return unknownAccount(attempt, [...all], await mostFailuresAt(all))
+      return unknownAccount(attempt, [first, ...others], await mostFailuresAt(directories))
     },
 
-    keeperOf: async ({ id, realm }) =>
-      (await keeperAmong(await enabledIn(realm), id))?.directory.name,
+    keeperOf: async ({ id, realm }) => (await keeperAmong(await usedIn(realm), id))?.directory.name,
   }
 }

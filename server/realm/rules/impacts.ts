@@ -51,12 +51,16 @@ const loses = (before: Doc, after: Doc): boolean =>
 
 type Severity = 'gone' | 'disabled' | 'narrowed'
 
+/** Disabled; and an identity provider that no sign-in can use: a hidden one is reached through its organization alone. */
+const isShut = ({ enabled, linkOnly, hideOnLogin, organization }: Doc): boolean =>
+  enabled === false || linkOnly === true || (hideOnLogin === true && organization === undefined)
+
 const severityOf = ({ draft, before, after }: Effect): Severity | undefined => {
   // A released user stays, no longer declared.
   if (!before || !draft.named || draft.release) return undefined
   if (!after) return 'gone'
   const [then, now] = [complete(draft.kind, before.body), complete(draft.kind, after.body)]
-  if (then['enabled'] === true && now['enabled'] === false) return 'disabled'
+  if (!isShut(then) && isShut(now)) return 'disabled'
   return loses(then, now) ? 'narrowed' : undefined
 }
 
