@@ -115,30 +115,36 @@ export interface ChainParts {
   readonly chainKey: Uint8Array
 }
 
-/** Puts every settled event into a block; returns how many blocks it made. */
+/** Puts the events that are settled when it begins into blocks; returns how many blocks it made. */
 export type SealEvents = (signal?: AbortSignal) => Promise<number>
 
 export const createSealEvents = (parts: ChainParts): SealEvents => {
   const { storage, outbox, clock, logger, chainKey } = parts
   const { db } = storage
 
+  /** Looked up one by one in the index: the chain of a busy realm is long. */
   const heads = async (realms: readonly string[]): Promise<Map<string, Head>> => {
     const newest = db
-      .selectFrom('audit_blocks')
-      .select(['realm', (eb) => eb.fn.max('n').as('n')])
-      .where('realm', 'in', realms)
-      .groupBy('realm')
+      .selectFrom('realms')
+      .select(({ selectFrom }) => [
+        'realms.name',
+        selectFrom('audit_blocks')
+          .select((eb) => eb.fn.max('n').as('n'))
+          .whereRef('audit_blocks.realm', '=', 'realms.name')
+          .as('n'),
+      ])
+      .where('realms.name', 'in', realms)
       .as('newest')
-    const rows = await db
-      .selectFrom('audit_blocks')
-      .innerJoin(newest, (join) =>
+    const blocks = await db
+      .selectFrom(newest)
+      .innerJoin('audit_blocks', (join) =>
         join
-          .onRef('newest.realm', '=', 'audit_blocks.realm')
-          .onRef('newest.n', '=', 'audit_blocks.n'),
+          .onRef('audit_blocks.realm', '=', 'newest.name')
+          .onRef('audit_blocks.n', '=', 'newest.n'),
       )
       .select(['audit_blocks.realm', 'audit_blocks.n', 'audit_blocks.last_id', 'audit_blocks.hash'])
       .execute()
-    return new Map(rows.map((row) => [row.realm, row]))
+    return new Map(blocks.map((block) => [block.realm, block]))
   }
 
   /** Ids are in blocks already where a restored database is read again from a little earlier. */
@@ -217,11 +223,11 @@ export const createSealEvents = (parts: ChainParts): SealEvents => {
     return { events, position }
   }
 
-  /** How many blocks it made of the next events; nothing when there are none. */
-  const step = async (): Promise<number | undefined> => {
+  /** The blocks that it made of the next events, and whether there may be more of these already. */
+  const step = async (): Promise<{ readonly made: number; readonly more: boolean }> => {
     const from = await outbox.cursor(chainCursor)
     const { events, position } = await readBatch(from)
-    if (events.length === 0) return undefined
+    if (events.length === 0) return { made: 0, more: false }
     const blocks = await blocksOf(events)
     await storage.commit([
       outbox.advance(chainCursor, from, position),
@@ -230,16 +236,18 @@ export const createSealEvents = (parts: ChainParts): SealEvents => {
     // A witness outside of the database.
     for (const { realm, n, hash } of blocks)
       logger.info({ realm, block: n, hash }, 'audit events sealed')
-    return blocks.length
+    // What comes while a part of a batch is sealed waits for more: a server under load would make blocks of a few events.
+    return { made: blocks.length, more: events.length >= batch }
   }
 
   return async (signal) => {
     let made = 0
     for (;;) {
       try {
-        const blocks = signal?.aborted ? undefined : await step()
-        if (blocks === undefined) return made
-        made += blocks
+        if (signal?.aborted) return made
+        const done = await step()
+        made += done.made
+        if (!done.more) return made
       } catch (error) {
         // Another node does the same work at this moment.
         if (error instanceof GuardFailedError) return made

@@ -107,10 +107,11 @@ export const createOutbox = (storage: Pick<Storage, 'db' | 'dialect' | 'commit'>
         order by ${order.by} limit ${sql.lit(most)}`.execute(db)
       const position = rows.at(-1)?.position ?? after
       if (rows.length === most) return { events: rows, position, more: true }
+      // Ordered, so that the index finds it: new statistics or none, the table may be long.
       const unsettled = dialect.commitsOutOfOrder
-        ? await one(
-            sql`select 1 from audit_events where ${wanted} and ${order.after(position)} limit 1`,
-          )
+        ? await one(sql`
+            select 1 from audit_events where ${wanted} and ${order.after(position)}
+            order by ${order.by} limit 1`)
         : undefined
       return { events: rows, position, more: unsettled !== undefined }
     },

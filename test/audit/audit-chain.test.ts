@@ -128,6 +128,29 @@ describe.each(backends)('the chain of audit events on $name', (backend) => {
     expect((await verify()).fault).toBeNull()
   })
 
+  it('leaves events that come meanwhile to the next block', async () => {
+    await seal()
+    await record(3)
+    const { storage, audit, given } = server.areas
+    let commits = 0
+    const sealUnderLoad = createSealEvents({
+      ...given,
+      outbox: audit.outbox,
+      chainKey: Buffer.alloc(32),
+      storage: {
+        db: storage.db,
+        commit: async (statements) => {
+          const results = await storage.commit(statements)
+          commits += 1
+          if (commits < 10) await record(1)
+          return results
+        },
+      },
+    })
+    await expect.poll(() => sealUnderLoad(), { timeout: 20_000, interval: 10 }).toBe(1)
+    expect(commits).toBe(1)
+  })
+
   it('is made once, however many nodes seal at the same moment', async () => {
     await record(20)
     await Promise.allSettled([seal(), seal(), seal()])
