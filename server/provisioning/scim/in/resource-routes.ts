@@ -46,7 +46,7 @@ export interface Resources {
  * tokens get their turn between them however many connections a sender opens; the others wait.
  */
 export const createScimTurns = (): Turns =>
-  createTurns({ atOnce: 16, waiting: 500, what: 'SCIM writes' })
+  createTurns({ atOnce: 8, waiting: 500, what: 'SCIM writes' })
 
 /** Milliseconds after which a request that waited for its turn is admitted again: the token may have been revoked. */
 const longestWait = 1000
