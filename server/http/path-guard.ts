@@ -2,7 +2,7 @@
  * Only one spelling of a path reaches a handler. A proxy in front of the server decides by the path as it
  * reads it; where the two read it differently (`/admin;x/`, `//`, `/%61dmin`, `/a/..%2fadmin`), its rules are
  * passed by (CVE-2026-0976, CVE-2026-15573). Parameters may hold anything percent-encoded, also slashes,
- * as the path of a group does.
+ * as the path of a group does. A path ends in a slash only where its route is declared with one.
  */
 
 /** RFC 3986 §3.3 `pchar` and "/", without ";", which some proxies cut a segment at. */
@@ -19,7 +19,8 @@ export const pathFault = (
   if (!path.startsWith('/')) return 'the request target must be a path'
   if (!written.test(path)) return 'it holds a character that must be percent-encoded'
   if (path.includes('//')) return 'it holds an empty segment'
-  if (path.length > 1 && path.endsWith('/')) return 'it ends in a slash'
+  if (path.length > 1 && path.endsWith('/') && !patternOf()?.endsWith('/'))
+    return 'it ends in a slash'
   if (dotSegment.test(path)) return 'it holds a dot segment'
   if (!path.includes('%')) return undefined
   return encodingFault(path.split('/'), patternOf()?.split('/') ?? [])

@@ -1,6 +1,6 @@
 /** What the compliance suites of SCIM ask of a service, beyond the requests of single senders. */
 
-import { describe, expect, it } from 'vitest'
+import { beforeAll, describe, expect, it } from 'vitest'
 import { enterprise, errorSchema, openSite, patchSchema, userSchema } from './sender.ts'
 
 const site = openSite()
@@ -142,6 +142,38 @@ describe('a list', () => {
       expect(Object.keys(one).sort()).toEqual(['displayName', 'id', 'schemas'])
   })
 
+  it('of groups has those without a value last, in descending order first (RFC 7644 §3.4.2.3)', async () => {
+    for (const [name, externalId] of [
+      ['c', undefined],
+      ['a', 'b-2'],
+      ['b', 'B-1'],
+    ])
+      await site.scim.group(`Valued ${name}`, { externalId })
+    const sorted = async (sortOrder: string) => {
+      const query = { filter: 'displayName sw "valued"', sortBy: 'externalId', sortOrder }
+      const { body } = await site.scim.send('GET', `/Groups?${new URLSearchParams(query)}`)
+      return body.Resources.map((one: { externalId?: string }) => one.externalId)
+    }
+    expect(await sorted('ascending')).toEqual(['B-1', 'b-2', undefined])
+    expect(await sorted('descending')).toEqual([undefined, 'b-2', 'B-1'])
+  })
+
+  it('is described with the attributes that it can be sorted by, and refuses the others', async () => {
+    const { paths } = (await site.world.server.anonymous.send('GET', '/v3/api-docs')).body
+    for (const path of ['/Users', '/Groups']) {
+      const { parameters } = paths[`/realms/{realm}/scim/v2${path}`].get
+      const { description } = parameters.find((one: { name: string }) => one.name === 'sortBy')
+      const names =
+        /^One of ([^.]+(?:\.\w+[^.]*)*)\. Other/.exec(description)?.[1]?.split(', ') ?? []
+      expect(names).toContain('meta.lastModified')
+      for (const sortBy of [...names, 'title', 'name', 'members'])
+        expect([sortBy, (await site.scim.send('GET', `${path}?sortBy=${sortBy}`)).status]).toEqual([
+          sortBy,
+          names.includes(sortBy) ? 200 : 400,
+        ])
+    }
+  })
+
   it('takes attributes with their schema, and leaves out what is excluded', async () => {
     const { id } = await site.scim.user('with-urn', {
       title: 'T',
@@ -179,7 +211,114 @@ describe('a search across types', () => {
   })
 })
 
+describe('a search across types, by GET and by POST', () => {
+  const search = async (asked: Record<string, string | number>) => {
+    const text = Object.fromEntries(Object.entries(asked).map(([key, one]) => [key, String(one)]))
+    const schemas = ['urn:ietf:params:scim:api:messages:2.0:SearchRequest']
+    const answers = [
+      await site.scim.send('GET', `?${new URLSearchParams(text)}`),
+      await site.scim.send('GET', `/?${new URLSearchParams(text)}`),
+      await site.scim.send('POST', '/.search', { schemas, ...asked }),
+    ]
+    const [first] = answers
+    for (const answer of answers) expect(answer.body).toEqual(first?.body)
+    return first
+  }
+  const named = async (asked: Record<string, string | number>): Promise<string[]> => {
+    const answer = await search(asked)
+    expect(answer?.status, JSON.stringify(answer?.body)).toBe(200)
+    return answer?.body.Resources.map(
+      (one: { userName?: string; displayName?: string }) => one.userName ?? one.displayName,
+    )
+  }
+
+  beforeAll(async () => {
+    const amy = await site.scim.user('across-amy', { name: { familyName: 'Across' } })
+    await site.scim.user('across-bob', { active: false })
+    await site.scim.group('Across Staff', { members: [{ value: amy.id }] })
+    await site.scim.group('Across Nobody')
+  })
+
+  it.each([
+    ['userName eq "across-amy" or displayName eq "across staff"', ['across-amy', 'Across Staff']],
+    ['displayName eq "across staff" or userName eq "across-amy"', ['across-amy', 'Across Staff']],
+    ['userName eq "across-amy" and displayName eq "across staff"', []],
+    ['userName eq "across-amy" and displayName ne "across staff"', ['across-amy']],
+    [
+      'displayName sw "across" and not (userName eq "across-amy")',
+      ['Across Nobody', 'Across Staff'],
+    ],
+    ['userName sw "across" and active ne false', ['across-amy']],
+    [
+      'active eq false and userName sw "across" or displayName ew "nobody"',
+      ['across-bob', 'Across Nobody'],
+    ],
+    ['(userName pr or displayName pr) and name.familyName eq "across"', ['across-amy']],
+    ['displayName sw "across" and userName eq null', ['Across Nobody', 'Across Staff']],
+    ['displayName sw "across" and userName ne null', []],
+    ['emails[value eq "x@y.example"] or displayName eq "across nobody"', ['Across Nobody']],
+    [`${userSchema}:userName eq "across-bob"`, ['across-bob']],
+  ])('%s: an attribute of the other type has no value', async (filter, wanted) => {
+    expect((await named({ filter })).sort()).toEqual([...wanted].sort())
+  })
+
+  it('refuses what no type is filtered by, and what only one type of those that have it is', async () => {
+    for (const filter of [
+      'nothing eq "x"',
+      'userName eq "across-amy" or title eq "x"',
+      'userName eq "across-amy" or meta.created gt "2020-01-01T00:00:00Z"',
+    ])
+      expect((await search({ filter }))?.body, filter).toMatchObject({
+        status: '400',
+        scimType: 'invalidFilter',
+      })
+  })
+
+  it('has pages that go on from users to groups', async () => {
+    const filter = 'userName sw "across" or displayName sw "across"'
+    const all = await named({ filter })
+    expect(all).toHaveLength(4)
+    const pages = [
+      await named({ filter, startIndex: 1, count: 1 }),
+      await named({ filter, startIndex: 2, count: 2 }),
+      await named({ filter, startIndex: 4, count: 2 }),
+    ]
+    expect(pages.flat()).toEqual(all)
+    expect((await search({ filter, count: 0 }))?.body).toMatchObject({
+      totalResults: 4,
+      Resources: [],
+    })
+  })
+
+  it('is sorted by an attribute of one type; the others come last, in descending order first', async () => {
+    const filter = 'userName sw "across" or displayName sw "across"'
+    const users = ['across-amy', 'across-bob']
+    const sorted = await named({ filter, sortBy: 'userName' })
+    expect(sorted.slice(0, 2)).toEqual(users)
+    const turned = await named({ filter, sortBy: 'userName', sortOrder: 'descending' })
+    expect(turned.slice(2)).toEqual(users.toReversed())
+    expect((await named({ filter, sortBy: 'displayName' })).slice(0, 2)).toEqual([
+      'Across Nobody',
+      'Across Staff',
+    ])
+    for (const sortBy of ['id', 'externalId', 'meta.created', 'title'])
+      expect((await search({ filter, sortBy }))?.body, sortBy).toMatchObject({
+        status: '400',
+        scimType: 'invalidPath',
+      })
+  })
+})
+
 describe('discovery', () => {
+  it('finds schemas and types by their ids in any case (RFC 8141 §3.1)', async () => {
+    for (const path of ['/Schemas', '/ResourceTypes'])
+      for (const one of (await site.scim.send('GET', path)).body.Resources)
+        for (const id of [one.id.toLowerCase(), one.id.toUpperCase()]) {
+          const answer = await site.scim.send('GET', `${path}/${id}`)
+          expect([id, answer.status, answer.body]).toEqual([id, 200, one])
+        }
+  })
+
   it('refuses a filter with 403 and ignores the parameters of lists (RFC 7644 §4)', async () => {
     for (const path of ['/ServiceProviderConfig', '/Schemas', '/ResourceTypes']) {
       const refused = await site.scim.send('GET', `${path}?filter=id%20pr`)

@@ -11,6 +11,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import type { UsersArea } from '#server/users/open.ts'
 import { createAccessTokens, type Possession } from './access-tokens.ts'
+import { searchAllRoutes } from './across/search-all.ts'
 import { takeScimBodies } from './body.ts'
 import { createAdmit } from './caller.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
@@ -20,7 +21,6 @@ import { sendersOf } from './external-ids.ts'
 import { createGroupResources } from './groups/resources.ts'
 import { createRefusedTokens } from './refused-tokens.ts'
 import { addResourceRoutes, createScimTurns } from './resource-routes.ts'
-import { searchAllRoutes } from './search-all.ts'
 import { createScimTokens } from './tokens.ts'
 import { createUserResources } from './users/resources.ts'
 
@@ -78,7 +78,7 @@ export const openScimIn = (needs: ScimInNeeds) => {
       takeScimBodies(app)
       addResourceRoutes(app, { admit, turns }, `${path}/Users`, users)
       addResourceRoutes(app, { admit, turns }, `${path}/Groups`, groups)
-      searchAllRoutes({ admit, finders: [users.find, groups.find] }, path)(app)
+      searchAllRoutes({ admit, types: [users, groups] }, path)(app)
       discoveryRoutes({ admit }, path)(app)
       elsewhereRoutes({ admit }, path)(app)
     }) satisfies FastifyPluginAsync,

@@ -3,6 +3,7 @@
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { errorSchema } from '../errors.ts'
 import { type Attribute, ownAttributes, type ResourceType } from '../schema/attribute.ts'
+import { filterableNames, sortableNames } from '../schema/searchable.ts'
 
 const simpleTypes: Readonly<Partial<Record<Attribute['type'], string>>> = {
   boolean: 'boolean',
@@ -110,19 +111,32 @@ const shownAttributes = {
 
 export const shownQuery: JsonSchema = { type: 'object', properties: shownAttributes }
 
-const pageParameters = {
-  filter: text('RFC 7644 §3.4.2.2; of 20 terms at most.'),
-  sortBy: text('An attribute.'),
+/** What lists are filtered by and sorted by. */
+export interface SearchedBy {
+  readonly filter: string
+  readonly sortBy: string
+}
+
+export const searchedBy = (type: ResourceType): SearchedBy => ({
+  filter: filterableNames(type),
+  sortBy: sortableNames(type),
+})
+
+const pageParameters = ({ filter, sortBy }: SearchedBy) => ({
+  filter: text(
+    `RFC 7644 §3.4.2.2, of 20 terms at most, on ${filter}. Other attributes get 400 invalidFilter.`,
+  ),
+  sortBy: text(`One of ${sortBy}. Other attributes get 400 invalidPath.`),
   sortOrder: text('ascending or descending.'),
   startIndex: number('The number of the first result, from 1.'),
   count: number('How many results at most; 200 are the most.'),
   cursor: text('Empty, or the nextCursor of the page before (RFC 9865).'),
-}
+})
 
-export const listQuery: JsonSchema = {
+export const listQuery = (by: SearchedBy): JsonSchema => ({
   type: 'object',
-  properties: { ...pageParameters, ...shownAttributes },
-}
+  properties: { ...pageParameters(by), ...shownAttributes },
+})
 
 const names = (description: string): JsonSchema => ({
   type: 'array',
@@ -130,14 +144,14 @@ const names = (description: string): JsonSchema => ({
   items: { type: 'string' },
 })
 
-export const searchBody: JsonSchema = {
-  title: 'scim-search',
+export const searchBody = (name: string, by: SearchedBy): JsonSchema => ({
+  title: `scim-${name}-search`,
   type: 'object',
   properties: {
     schemas: { type: 'array', items: { type: 'string' } },
-    ...pageParameters,
+    ...pageParameters(by),
     attributes: names('Attributes that the response has.'),
     excludedAttributes: names('Attributes that the response leaves out.'),
   },
   required: ['schemas'],
-}
+})

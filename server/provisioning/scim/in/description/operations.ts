@@ -10,7 +10,9 @@ import {
   patchBody,
   refusalSchema,
   resourceSchema,
+  type SearchedBy,
   searchBody,
+  searchedBy,
   shownQuery,
 } from './json-schemas.ts'
 
@@ -70,12 +72,17 @@ export const describeScim = ({ operationId, summary, replies, refusals, ...more 
 })
 
 /** Of a list of any resources, by POST. */
-export const describeSearch = (name: string, summary: string, replied: JsonSchema) =>
+export const describeSearch = (
+  name: string,
+  summary: string,
+  replied: JsonSchema,
+  by: SearchedBy,
+) =>
   describeScim({
     operationId: `scim-search-${name}`,
     summary,
     replies: { 200: replied },
-    body: searchBody,
+    body: searchBody(name, by),
     refusals: [413, 415],
   })
 
@@ -83,19 +90,21 @@ export const describeResources = (type: ResourceType) => {
   const noun = type.name.toLowerCase()
   const resource = resourceSchema(type)
   const list = listSchema(resource, noun)
+  const by = searchedBy(type)
   const changed = { query: shownQuery, refusals: writing }
   return {
     list: describeScim({
       operationId: `scim-list-${noun}s`,
       summary: `${type.name}s of the realm (RFC 7644 §3.4.2)`,
       replies: { 200: list },
-      query: listQuery,
+      query: listQuery(by),
       refusals: [],
     }),
     search: describeSearch(
       `${noun}s`,
       `${type.name}s of the realm, by POST (RFC 7644 §3.4.3)`,
       list,
+      by,
     ),
     create: describeScim({
       operationId: `scim-create-${noun}`,

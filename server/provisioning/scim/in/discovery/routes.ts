@@ -42,6 +42,9 @@ const schemaResource = ({ base }: ScimCall, schema: Schema): Resource => ({
   meta: { resourceType: 'Schema', location: `${base}/Schemas/${schema.id}` },
 })
 
+/** Schema URIs are compared without case (RFC 7643 §3.1, RFC 8141 §3.1), and names of types as well. */
+const isSame = (some: string, other: string): boolean => some.toLowerCase() === other.toLowerCase()
+
 const anything = { type: 'object' } as const
 
 const described = (name: string, summary: string, isList = false) =>
@@ -90,7 +93,7 @@ export const discoveryRoutes =
       async (request, reply) => {
         const call = await admit(request)
         const { id } = request.params as { id: string }
-        const type = resourceTypes.find(({ name }) => name === id)
+        const type = resourceTypes.find(({ name }) => isSame(name, id))
         if (!type) throw notFound(`there is no resource type "${id.slice(0, 80)}"`)
         return sendJson(reply, 200, typeResource(call, type))
       },
@@ -111,7 +114,7 @@ export const discoveryRoutes =
       async (request, reply) => {
         const call = await admit(request)
         const { id } = request.params as { id: string }
-        const schema = schemas.find((one) => one.id === id)
+        const schema = schemas.find((one) => isSame(one.id, id))
         if (!schema) throw notFound(`there is no schema "${id.slice(0, 80)}"`)
         return sendJson(reply, 200, schemaResource(call, schema))
       },

@@ -1,44 +1,33 @@
 /** Filters, order and pages of groups, which are documents in memory; members are asked for in the database. */
 
 import { Group } from '#schemas/kinds/users/group.ts'
-import { type AttributePath, pathText, type ScimFilter } from '#schemas/text/scim-filter.ts'
+import type { AttributePath, ScimFilter } from '#schemas/text/scim-filter.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { isStorable } from '#server/storage/documents/reads.ts'
 import { groupVersions } from '#server/users/group-versions.ts'
 import { userGroupsOf } from '#server/users/memberships.ts'
 import type { ScimCall } from '../caller.ts'
-import { invalidFilter, invalidPath } from '../errors.ts'
+import { invalidFilter } from '../errors.ts'
 import { externalIdsOfGroups } from '../external-ids.ts'
 import { matches } from '../match.ts'
 import type { Page } from '../paging.ts'
-import { ownAttributes, type Resource } from '../schema/attribute.ts'
+import { isComplex, named, ownAttributes, type Resource } from '../schema/attribute.ts'
 import { groupType } from '../schema/group-schema.ts'
+import { isSortable, notFilterable, notSortable, searchKey } from '../schema/searchable.ts'
 import { groupResource } from './resource.ts'
 
-const searchable = new Set([
-  'id',
-  'externalid',
-  'displayname',
-  'meta.resourcetype',
-  'meta.created',
-  'meta.lastmodified',
-])
-
-const keyOf = ({ schema, name, sub }: AttributePath): string => {
-  if (schema !== undefined && schema.toLowerCase() !== groupType.core.id.toLowerCase()) return ''
-  return (sub === undefined ? name : `${name}.${sub}`).toLowerCase()
-}
+const keyOf = (path: AttributePath): string => searchKey(groupType, path)
 
 const none: ScimFilter = { op: 'pr', path: { schema: undefined, name: 'members', sub: undefined } }
 
 /** The user of `members.value eq "…"` in any of its spellings. */
 const memberIn = (filter: ScimFilter): string | undefined => {
-  if (filter.op === 'some' && keyOf(filter.path) === 'members') {
+  if (filter.op === 'some' && keyOf(filter.path) === 'members.value') {
     const inner = filter.filter
     return inner.op === 'eq' && keyOf(inner.path) === 'value' ? String(inner.value) : undefined
   }
-  return filter.op === 'eq' && ['members', 'members.value'].includes(keyOf(filter.path))
+  return filter.op === 'eq' && keyOf(filter.path) === 'members.value'
     ? String(filter.value)
     : undefined
 }
@@ -67,25 +56,30 @@ const settled = async (storage: Pick<Storage, 'db'>, filter: ScimFilter): Promis
     case 'not':
       return { op: 'not', term: await settled(storage, filter.term) }
     default:
-      if (!searchable.has(keyOf(filter.path)))
-        throw invalidFilter(
-          `groups cannot be filtered by "${pathText(filter.path)}", but by id, externalId, displayName, members.value, meta.resourceType, meta.created, meta.lastModified`,
-        )
+      if (!isSortable(groupType, filter.path)) throw notFilterable(groupType, filter.path)
       return filter
   }
 }
 
-/** What groups are ordered by: texts without case, times as texts of ISO 8601. */
+/** What groups are ordered by: texts without case unless it counts, times as texts of ISO 8601. */
 const orderOf = (sortBy: AttributePath) => {
-  const key = keyOf(sortBy)
-  if (!searchable.has(key)) throw invalidPath(`groups cannot be sorted by "${pathText(sortBy)}"`)
-  const [outer = '', inner] = key.split('.')
-  return (resource: Resource): string => {
-    const value = (name: string, from: Resource): unknown =>
-      Object.entries(from).find(([one]) => one.toLowerCase() === name)?.[1]
-    const found = value(outer, resource)
-    return String((inner ? value(inner, found as Resource) : found) ?? '').toLowerCase()
+  if (!isSortable(groupType, sortBy)) throw notSortable(groupType, sortBy)
+  const outer = named(ownAttributes(groupType), sortBy.name)
+  const inner = sortBy.sub === undefined ? undefined : named(outer?.subAttributes, sortBy.sub)
+  const isExact = (inner ?? outer)?.caseExact === true
+  return (resource: Resource): string | undefined => {
+    const found = resource[outer?.name ?? '']
+    const value = inner && isComplex(found) ? found[inner.name] : found
+    if (value === undefined) return undefined
+    return isExact ? String(value) : String(value).toLowerCase()
   }
+}
+
+/** Groups without a value come last in ascending order (RFC 7644 §3.4.2.3). */
+const compare = (a: string | undefined, b: string | undefined): number => {
+  if (a === b) return 0
+  if (a === undefined) return 1
+  return b === undefined || a < b ? -1 : 1
 }
 
 /** Groups that fit, in the order of their ids unless another one is asked for. */
@@ -114,10 +108,8 @@ export const searchGroups = async (
   const keyed = sortBy ? orderOf(sortBy) : undefined
   const turn = descending && keyed ? -1 : 1
   const sorted = all
-    .map((one) => ({ ...one, at: keyed?.(one.shown) ?? '' }))
-    .toSorted((a, b) =>
-      a.at === b.at ? (a.group.id < b.group.id ? -1 : 1) : a.at < b.at ? -turn : turn,
-    )
+    .map((one) => ({ ...one, at: keyed?.(one.shown) }))
+    .toSorted((a, b) => compare(a.at, b.at) * turn || (a.group.id < b.group.id ? -1 : 1))
   const rest = after === undefined ? sorted : sorted.filter(({ group }) => group.id > after)
   const page = rest.slice(first, first + max)
   return { groups: page.map(({ group }) => group), total: all.length }

@@ -34,4 +34,13 @@ export const groupType: ResourceType = {
     ],
   },
   extensions: [],
+  sortable: [
+    'id',
+    'externalId',
+    'displayName',
+    'meta.resourceType',
+    'meta.created',
+    'meta.lastModified',
+  ],
+  filterable: ['members.value'],
 }

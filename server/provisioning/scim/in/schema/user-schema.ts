@@ -133,4 +133,15 @@ export const userType: ResourceType = {
   description: 'Users of the realm.',
   core: userSchema,
   extensions: [enterpriseSchema],
+  sortable: [
+    'id',
+    'userName',
+    'emails.value',
+    'name.familyName',
+    'name.givenName',
+    'active',
+    'meta.resourceType',
+    'meta.lastModified',
+  ],
+  filterable: ['externalId', 'groups.value'],
 }

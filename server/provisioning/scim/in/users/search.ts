@@ -15,8 +15,9 @@ import type { Tables, UserRow } from '#server/storage/tables/tables.ts'
 import { refusal } from '#server/storage/values.ts'
 import { foldName } from '#server/users/names.ts'
 import type { ScimCall } from '../caller.ts'
-import { invalidFilter, invalidPath } from '../errors.ts'
+import { invalidFilter } from '../errors.ts'
 import type { Page } from '../paging.ts'
+import { isSortable, notFilterable, notSortable, searchKey } from '../schema/searchable.ts'
 import { userType } from '../schema/user-schema.ts'
 import { storedName } from './resource.ts'
 
@@ -39,7 +40,6 @@ const exact = (text: string): string => text
 const columns: Readonly<Record<string, Column>> = {
   id: { column: sql.ref('users.id'), kind: 'text' },
   username: { column: sql.ref('users.username_key'), kind: 'text', fold: nameKey },
-  emails: { column: sql.ref('users.email_key'), kind: 'text', fold: foldName },
   'emails.value': { column: sql.ref('users.email_key'), kind: 'text', fold: foldName },
   'name.familyname': { column: sql`lower(users.last_name)`, kind: 'text', fold: asciiLower },
   'name.givenname': { column: sql`lower(users.first_name)`, kind: 'text', fold: asciiLower },
@@ -49,20 +49,16 @@ const columns: Readonly<Record<string, Column>> = {
   'meta.lastmodified': { column: sql.ref('users.updated_at'), kind: 'time' },
 }
 
-const names =
-  'id, userName, externalId, emails.value, name.familyName, name.givenName, active, groups.value, meta.resourceType, meta.lastModified'
+const keyOf = (path: AttributePath): string => searchKey(userType, path)
+const isExternalId = (path: AttributePath): boolean => keyOf(path) === 'externalid'
+const isGroup = (path: AttributePath): boolean => keyOf(path) === 'groups.value'
 
-const keyOf = ({ schema, name, sub }: AttributePath): string => {
-  if (schema !== undefined && schema.toLowerCase() !== userType.core.id.toLowerCase()) return ''
-  return (sub === undefined ? name : `${name}.${sub}`).toLowerCase()
-}
-
-const columnOf = (path: AttributePath): Column => {
-  const found = columns[keyOf(path)]
-  if (!found || !Object.hasOwn(columns, keyOf(path)))
-    throw invalidFilter(`users cannot be filtered by "${pathText(path)}", but by ${names}`)
+const columnFor = (path: AttributePath, refused: typeof notFilterable): Column => {
+  const found = isSortable(userType, path) ? columns[keyOf(path)] : undefined
+  if (!found) throw refused(userType, path)
   return found
 }
+const columnOf = (path: AttributePath): Column => columnFor(path, notFilterable)
 
 const never: Expression<SqlBool> = sql<SqlBool>`1 = 0`
 
@@ -146,9 +142,6 @@ const textComparison = (
   return refusal(value) === undefined ? compareText(column, op, fold(value)) : never
 }
 
-const isExternalId = (path: AttributePath): boolean => keyOf(path) === 'externalid'
-const isGroup = (path: AttributePath): boolean => ['groups', 'groups.value'].includes(keyOf(path))
-
 const conditionsFor = (call: ScimCall, eb: Builder) => {
   const named = () =>
     eb
@@ -207,7 +200,7 @@ const conditionsFor = (call: ScimCall, eb: Builder) => {
         if (isGroup(filter.path)) return eb('users.id', 'in', members())
         return sql<SqlBool>`${columnOf(filter.path).column} is not null`
       case 'some':
-        if (keyOf(filter.path) !== 'emails')
+        if (keyOf(filter.path) !== 'emails.value')
           throw invalidFilter(`users cannot be filtered by parts of "${pathText(filter.path)}"`)
         return ofEmail(filter.filter)
       default:
@@ -234,8 +227,7 @@ export const searchUsers = async (
   const direction = descending ? sql`desc` : sql`asc`
   let page = query.selectAll('users')
   if (sortBy) {
-    const sorted = Object.hasOwn(columns, keyOf(sortBy)) ? columns[keyOf(sortBy)] : undefined
-    if (!sorted) throw invalidPath(`users cannot be sorted by "${pathText(sortBy)}"`)
+    const sorted = columnFor(sortBy, notSortable)
     // Users without a value come last in ascending order (RFC 7644 §3.4.2.3).
     page = page
       .orderBy(sql`${sorted.column} is null ${direction}`)
