@@ -145,11 +145,21 @@ export const joinGroups = (
   ...noteMembers(storage, rows),
 ]
 
-/** Direct members of the groups. */
-export const membershipsIn = ({ db }: Db, groupIds: readonly string[]): Promise<UserGroupRow[]> =>
-  readInSlices(groupIds, (part) =>
-    db.selectFrom('user_groups').selectAll().where('group_id', 'in', part).execute(),
+/** The ids of the direct members of groups, by the id of the group: a row for each group, not for each member. */
+export const memberIdsIn = async (
+  { db }: Db,
+  groupIds: readonly string[],
+): Promise<ReadonlyMap<string, readonly string[]>> => {
+  const rows = await readInSlices(groupIds, (part) =>
+    db
+      .selectFrom('user_groups')
+      .select(['group_id', sql<string>`string_agg(user_id, ' ')`.as('members')])
+      .where('group_id', 'in', part)
+      .groupBy('group_id')
+      .execute(),
   )
+  return new Map(rows.map(({ group_id, members }) => [group_id, members.split(' ')]))
+}
 
 /** Each row goes, if it is there. */
 export const leaveGroups = (

@@ -10,7 +10,7 @@ import type { Recorder } from '#server/audit/audit.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { inSlices } from '#server/storage/statements.ts'
 import type { UserGroupRow } from '#server/storage/tables/tables.ts'
-import { insertUserGroups, leaveGroups, membershipsIn } from '#server/users/memberships.ts'
+import { insertUserGroups, leaveGroups, memberIdsIn } from '#server/users/memberships.ts'
 import type { Directory } from '../directory.ts'
 import type { ApplyInput } from './apply-users.ts'
 import { SyncRefused } from './errors.ts'
@@ -120,18 +120,17 @@ const planMembers = async (
   const nobody: ReadonlySet<string> = new Set()
   const wanted = [...groups, ...forgotten.map((id) => ({ id, members: nobody }))]
   for (const part of inSlices(wanted, groupsAtOnce)) {
-    const present = await membershipsIn(
+    const before = await memberIdsIn(
       storage,
       part.map(({ id }) => id),
     )
-    const before = Map.groupBy(present, ({ group_id }) => group_id)
     for (const { id: group_id, members } of part) {
-      const left = new Map(before.get(group_id)?.map((row) => [row.user_id, row]))
+      const left = new Set(before.get(group_id))
       for (const subject of members) {
         const user_id = users.get(subject)
         if (user_id !== undefined && !left.delete(user_id)) joins.push({ user_id, group_id })
       }
-      surplus.push(...left.values())
+      for (const user_id of left) surplus.push({ user_id, group_id })
     }
   }
   if (surplus.length === 0) return { joins, leaves: [] }

@@ -1,7 +1,7 @@
 /** Compares the groups of a target with those of the realm: names, and the members whom the target has. */
 
 import { Group } from '#schemas/kinds/users/group.ts'
-import { membershipsIn } from '#server/users/memberships.ts'
+import { memberIdsIn } from '#server/users/memberships.ts'
 import type { RemoteResource } from './protocol/client.ts'
 import { isMissing } from './protocol/refusal.ts'
 import type { Difference, ReconcileParts, ReconcileRequest } from './reconcile.ts'
@@ -53,7 +53,7 @@ export const compareGroups = async (
       continue
     }
     compared += 1
-    const here = (await membershipsIn(storage, [id])).map(({ user_id }) => user_id)
+    const here = (await memberIdsIn(storage, [id])).get(id) ?? []
     const wanted = new Set(here.filter((user) => sendable.has(user)))
     // Members that the target added by itself match no user of the realm.
     const there = new Set(

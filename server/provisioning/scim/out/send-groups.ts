@@ -8,7 +8,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { inSlices } from '#server/storage/statements.ts'
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
-import { membershipsIn } from '#server/users/memberships.ts'
+import { memberIdsIn } from '#server/users/memberships.ts'
 import { createMakeRoom, setOne } from './make-room.ts'
 import { digestOf } from './person.ts'
 import type { ScimClient } from './protocol/client.ts'
@@ -100,7 +100,7 @@ export const createSendGroups = (parts: SendGroupsParts) => {
 
   /** Ids at the target of those whom it should have as members, by the id here. */
   const wantedMembers = async (group: string): Promise<ReadonlyMap<string, string>> => {
-    const ids = (await membershipsIn(storage, [group])).map(({ user_id }) => user_id)
+    const ids = (await memberIdsIn(storage, [group])).get(group) ?? []
     const rows = await resources.byIds(target.id, 'user', ids)
     return new Map(
       rows.flatMap(({ local_id, remote_id, present }) =>
