@@ -10,7 +10,7 @@ import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { type Connection, openConnection } from './connection/connection.ts'
 import { DirectoryAway, DirectoryRefused, resultCodes } from './connection/errors.ts'
 import type { Directory, DirectoryUrl } from './directory.ts'
-import { entryOf, stableIdOf } from './entries/entry.ts'
+import { stableIdOf } from './entries/entry.ts'
 import { filterForAll } from './entries/filter.ts'
 import { personAttributes } from './entries/person.ts'
 import { generalizedTimeMs, readFacts } from './passwords/lockout.ts'
@@ -65,7 +65,7 @@ const clockFindings = async (
     filter: new PresenceFilter({ attribute: 'objectClass' }),
     attributes: ['currentTime'],
   })
-  const time = entries[0] && entryOf(entries[0]).first('currentTime')
+  const time = entries[0]?.first('currentTime')
   const skew = time === undefined ? 0 : Math.abs(generalizedTimeMs(time) - now)
   return skew > mostSkewMs
     ? [
@@ -98,7 +98,7 @@ const searchFindings = async (
         'correct userSearchBase, or give the bind user the right to read it',
       ),
     ]
-  const [first] = entries.map(entryOf)
+  const [first] = entries
   if (!first)
     return [
       error(

@@ -222,7 +222,7 @@ const referenceMessage = (id: number, urls: readonly string[]): Buffer =>
     writer.endSequence()
   })
 
-const entryMessage = (id: number, entry: LdapEntry, wanted: readonly string[]): Buffer =>
+export const entryMessage = (id: number, entry: LdapEntry, wanted: readonly string[]): Buffer =>
   message(id, (writer) => {
     writer.startSequence(0x64)
     writer.writeString(entry.dn)

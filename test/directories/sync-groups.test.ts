@@ -70,6 +70,21 @@ describe.each(backends)('groups of a directory on $name', (backend) => {
     expect((await world.sync()).status).toBe(503)
   })
 
+  it('finds members in another spelling of their DN, and by username where members are named so', async () => {
+    world.add('ada', 'bob', ...many)
+    const [ada, bob] = [world.named('ada'), world.named('bob')]
+    const spelled = `UID = "${ada}" , OU=\\50eople;dc=corp,dc=example`
+    const name = `posix-${world.named('')}`
+    world.ldap.entries.push(group(name, [spelled], { memberUid: [bob.toUpperCase(), 'stranger'] }))
+    await world.provide({ groupSearchBase: groupBase })
+    expect((await world.sync()).body.groups).toMatchObject({ added: 1, joined: 1 })
+    expect((await world.sync()).body).toMatchObject({ mode: 'changes', groups: { left: 0 } })
+    await world.provide({ groupSearchBase: groupBase, membershipAttribute: 'memberUid' })
+    expect((await world.sync()).body.groups).toMatchObject({ joined: 1, left: 1 })
+    const again = await world.sync()
+    expect(again.body).toMatchObject({ mode: 'changes', groups: { joined: 0, left: 0 } })
+  })
+
   it('never fills a group that it did not make, whose roles would go to members of the directory', async () => {
     world.add('ada', ...many)
     const name = `admins-${world.named('')}`

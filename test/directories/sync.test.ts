@@ -286,6 +286,13 @@ describe.each(backends)('a sync of a directory on $name', (backend) => {
         },
       ],
       [
+        'an entry that is longer than its message',
+        {
+          search: (call: SearchCall) =>
+            isUsers(call) ? Buffer.from([0x30, 7, 2, 1, 2, 0x64, 9, 4, 0]) : undefined,
+        },
+      ],
+      [
         'an entry of another tree',
         {
           search: (call: SearchCall) =>

@@ -11,7 +11,6 @@ import {
   PagedResultsControl,
   PasswordPolicyControl,
   type PasswordPolicyValue,
-  type SearchEntry,
   SearchRequest,
 } from 'ldapts'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'
@@ -20,6 +19,7 @@ import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { dial } from '#server/platform/outgoing/dial.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import type { Directory, DirectoryUrl } from '../directory.ts'
+import type { Entry } from '../entries/entry.ts'
 import { DirectoryAway, DirectoryRefused, resultCodes } from './errors.ts'
 import { openWire, type ReadEntry, type Wire } from './wire.ts'
 
@@ -44,7 +44,7 @@ export interface Search {
 
 export interface SearchAnswer {
   readonly code: number
-  readonly entries: readonly SearchEntry[]
+  readonly entries: readonly Entry[]
 }
 
 export interface Connection {
@@ -69,7 +69,7 @@ const startTlsOid = '1.3.6.1.4.1.1466.20037'
 /** More pages than that are no directory that a realm can hold. */
 const mostPages = 20_000
 
-const asIs = (entry: SearchEntry): SearchEntry => entry
+const asIs = (entry: Entry): Entry => entry
 
 const away = (error: unknown, { host }: DirectoryUrl): Error => {
   if (error instanceof DirectoryAway || error instanceof DirectoryRefused) return error

@@ -1,6 +1,7 @@
 /**
  * LDAP messages over one socket (RFC 4511), by the messages and the parser of ldapts. Not by its client: that one connects
- * again by itself, without the bind and without StartTLS, and takes an empty page with a cookie for the last one.
+ * again by itself, without the bind and without StartTLS, and takes an empty page with a cookie for the last one. Entries, of
+ * which a sync reads thousands, are read without its parser: that one decodes every value, of which few are used.
  *
  * What a server sends is bounded in bytes and in time, and whatever cannot be parsed ends the connection.
  */
@@ -10,10 +11,11 @@ import {
   type Message,
   MessageParser,
   type MessageResponse,
-  SearchEntry,
   SearchReference,
   UnbindRequest,
 } from 'ldapts'
+import { type Entry, entryIn } from '../entries/entry.ts'
+import { createBerReader, createFrames, types } from './ber.ts'
 import { DirectoryAway } from './errors.ts'
 
 export interface Exchanged<T> {
@@ -22,7 +24,7 @@ export interface Exchanged<T> {
 }
 
 /** What is kept of an entry. Called when it arrives: an entry that waits for the others of its page outlives its memory. */
-export type ReadEntry<T> = (entry: SearchEntry) => T
+export type ReadEntry<T> = (entry: Entry) => T
 
 export interface Wire {
   readonly isOpen: boolean
@@ -45,7 +47,7 @@ export interface ExchangeLimits {
 interface Pending {
   readonly message: Message
   readonly maxBytes: number
-  readonly take: (entry: SearchEntry) => void
+  readonly take: (entry: Entry) => void
   readonly resolve: (response: MessageResponse) => void
   readonly reject: (error: Error) => void
 }
@@ -68,25 +70,34 @@ export const openWire = (socket: Socket): Wire => {
     pending.clear()
   }
 
+  const onEntry = (id: string, entry: Entry): void => {
+    const asked = pending.get(id)
+    try {
+      asked?.take(entry)
+    } catch (error) {
+      pending.delete(id)
+      asked?.reject(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
   const onMessage = (message: MessageResponse): void => {
     const id = String(message.messageId)
     const asked = pending.get(id)
-    // A late answer to what was given up, or a notice that nothing asked for (RFC 4511 §4.4).
-    if (!asked) return
-    if (message instanceof SearchEntry) {
-      try {
-        asked.take(message)
-      } catch (error) {
-        pending.delete(id)
-        asked.reject(error instanceof Error ? error : new Error(String(error)))
-      }
-      return
-    }
-    // Another server is never asked on the word of this one.
-    if (message instanceof SearchReference) return
+    // A late answer to what was given up, or a notice that nothing asked for (RFC 4511 §4.4). A continuation reference
+    // (§4.5.3) is not followed: another server is never asked on the word of this one.
+    if (!asked || message instanceof SearchReference) return
     pending.delete(id)
     asked.resolve(message)
   }
+
+  const frames = createFrames((message) => {
+    if (!isOpen) return
+    const reader = createBerReader(message)
+    reader.enter(types.sequence)
+    const id = String(reader.integer())
+    if (reader.peek() === types.searchEntry) onEntry(id, entryIn(message, reader))
+    else parser.read(message, pending)
+  })
 
   const onData = (data: Buffer): void => {
     received += data.length
@@ -96,7 +107,7 @@ export const openWire = (socket: Socket): Wire => {
       return
     }
     try {
-      parser.read(data, pending)
+      frames(data)
     } catch {
       end('the directory answers something that is not LDAP')
     }
@@ -126,7 +137,7 @@ export const openWire = (socket: Socket): Wire => {
       received = 0
       const entries: T[] = []
       const { promise, resolve, reject } = Promise.withResolvers<MessageResponse>()
-      const take = (entry: SearchEntry): void => void entries.push(read(entry))
+      const take = (entry: Entry): void => void entries.push(read(entry))
       pending.set(id, { message, maxBytes, take, resolve, reject })
       // What was asked stays unanswered on this connection, so it cannot be used for anything else.
       const timer = setTimeout(() => end('no answer in time'), timeoutMs)

@@ -60,11 +60,18 @@ const comparable = (value: string): string => {
   return unescaped(inner).normalize('NFKC').toLowerCase().replace(/\s+/g, ' ').trim()
 }
 
+/** Characters that mean nothing in a DN; single spaces may stand between them. */
+const words = "[\\w.@'/:()&-]+(?: [\\w.@'/:()&-]+)*"
+const plainValue = new RegExp(`^${words}$`)
+/** What most DNs are: of a comparable form but for their case. */
+const plainDn = new RegExp(`^[a-z][a-z0-9-]*=${words}(?:,[a-z][a-z0-9-]*=${words})*$`, 'i')
+
 const pairOf = (pair: string): string => {
   const at = pair.indexOf('=')
   if (at < 0) return `\u0000${pair}`
   const type = pair.slice(0, at).trim().toLowerCase()
-  return `${type}=${JSON.stringify(comparable(pair.slice(at + 1)))}`
+  const value = comparable(pair.slice(at + 1))
+  return `${type}=${plainValue.test(value) ? value : JSON.stringify(value)}`
 }
 
 const rdnOf = (rdn: string): string => split(rdn, '+').map(pairOf).sort().join('+')
@@ -95,15 +102,23 @@ export const partsOf = (dn: string): readonly string[] => {
 }
 
 /** A form that is equal for equal names. */
-export const comparableDn = (dn: string): string => partsOf(dn).join(',')
+export const comparableDn = (dn: string): string =>
+  plainDn.test(dn) ? dn.toLowerCase() : partsOf(dn).join(',')
 
 /** The comparable form of a DN that is the base or lies below it, and nothing for another. */
 export const dnWithin = (base: string): ((dn: string) => string | undefined) => {
   const wanted = partsOf(base)
+  const above = comparableDn(base)
+  const ending = wanted.length === 0 ? '' : `,${above}`
   return (dn) => {
+    if (plainDn.test(dn)) {
+      const plain = dn.toLowerCase()
+      // In a plain DN every comma separates two names.
+      return plain === above || plain.endsWith(ending) ? plain : undefined
+    }
     const parts = partsOf(dn)
-    const above = parts.length - wanted.length
-    return above >= 0 && wanted.every((part, i) => parts[above + i] === part)
+    const own = parts.length - wanted.length
+    return own >= 0 && wanted.every((part, i) => parts[own + i] === part)
       ? parts.join(',')
       : undefined
   }

@@ -1,6 +1,7 @@
 /** An entry of a directory: values by the name of their attribute, whose case means nothing (RFC 4512 §2.5). */
 
-import type { SearchEntry } from 'ldapts'
+import { isUtf8 } from 'node:buffer'
+import { type BerReader, types } from '../connection/ber.ts'
 
 export interface Entry {
   readonly dn: string
@@ -12,18 +13,55 @@ export interface Entry {
   readonly names: readonly string[]
 }
 
-export const entryOf = (found: SearchEntry): Entry => {
-  const byName = new Map(found.attributes.map((one) => [one.type.toLowerCase(), one]))
-  const values = (attribute: string): string[] =>
-    (byName.get(attribute.toLowerCase())?.values ?? ([] as unknown[])).filter(
-      (value): value is string => typeof value === 'string' && value.trim() !== '',
-    )
+/** Where the values of an attribute are: the beginning and the end of each. */
+const placesIn = (reader: BerReader): number[] => {
+  const end = reader.enter(types.set)
+  const places: number[] = []
+  while (reader.at < end) {
+    const last = reader.enter(types.octetString)
+    places.push(reader.at, last)
+    reader.at = last
+  }
+  return places
+}
+
+/** Reads a SearchResultEntry (RFC 4511 §4.5.2). Values become text when they are asked for. */
+export const entryIn = (message: Buffer, reader: BerReader): Entry => {
+  reader.enter(types.searchEntry)
+  const dn = reader.text()
+  const end = reader.enter(types.sequence)
+  const names: string[] = []
+  const places: (readonly number[])[] = []
+  while (reader.at < end) {
+    reader.enter(types.sequence)
+    names.push(reader.text().toLowerCase())
+    places.push(placesIn(reader))
+  }
+  const placesOf = (attribute: string): readonly number[] =>
+    places[names.indexOf(attribute.toLowerCase())] ?? []
+  const textAt = (from: number, to: number): string | undefined => {
+    const text = message.toString('utf8', from, to)
+    if (text.trim() === '') return undefined
+    return text.includes('\uFFFD') && !isUtf8(message.subarray(from, to)) ? undefined : text
+  }
+  const values = (attribute: string): string[] => {
+    const own = placesOf(attribute)
+    const texts: string[] = []
+    for (let i = 0; i < own.length; i += 2) {
+      const text = textAt(own[i] ?? 0, own[i + 1] ?? 0)
+      if (text !== undefined) texts.push(text)
+    }
+    return texts
+  }
   return {
-    dn: found.name,
+    dn,
+    names,
     values,
     first: (attribute) => values(attribute)[0],
-    bytes: (attribute) => byName.get(attribute.toLowerCase())?.parsedBuffers[0],
-    names: [...byName.keys()],
+    bytes: (attribute) => {
+      const [from, to] = placesOf(attribute)
+      return from === undefined ? undefined : message.subarray(from, to)
+    },
   }
 }
 

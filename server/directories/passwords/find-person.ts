@@ -4,7 +4,7 @@ import type { Connection } from '../connection/connection.ts'
 import { DirectoryAway, DirectoryRefused, resultCodes } from '../connection/errors.ts'
 import type { Directory } from '../directory.ts'
 import { isBelow } from '../entries/dn.ts'
-import { type Entry, entryOf, idValueOf } from '../entries/entry.ts'
+import { type Entry, idValueOf } from '../entries/entry.ts'
 import { filterForAll, filterForName, withId } from '../entries/filter.ts'
 import { isPerson, type Person, personAttributes, personOf } from '../entries/person.ts'
 import { countingAttributes } from './lockout.ts'
@@ -41,9 +41,8 @@ export const findPerson = async (
     throw new DirectoryAway('the directory is busy or unavailable')
   if (code !== resultCodes.success && code !== resultCodes.sizeLimitExceeded)
     throw new DirectoryRefused(`search below "${directory.userSearchBase}"`, code)
-  const [found] = entries
-  if (!found || entries.length > 1) return undefined
-  const entry = entryOf(found)
+  const [entry] = entries
+  if (!entry || entries.length > 1) return undefined
   // An entry from outside the search base is not a user of the realm (CVE-2026-16071).
   if (!isBelow(entry.dn, directory.userSearchBase)) return undefined
   const person = personOf(directory, entry)

@@ -8,7 +8,7 @@ import type { Connection } from '../connection/connection.ts'
 import { resultCodes } from '../connection/errors.ts'
 import type { Directory } from '../directory.ts'
 import { isBelow } from '../entries/dn.ts'
-import { type Entry, entryOf } from '../entries/entry.ts'
+import type { Entry } from '../entries/entry.ts'
 
 export interface LockPolicy {
   /** Failures by which an account is locked. */
@@ -66,8 +66,7 @@ const readOne = async (
     filter: everything(),
     attributes,
   })
-  const [first] = entries
-  return code === resultCodes.success && first ? entryOf(first) : undefined
+  return code === resultCodes.success ? entries[0] : undefined
 }
 
 const policyOf = (threshold: number, windowMs: number): LockPolicy | undefined =>
@@ -83,7 +82,7 @@ const domainFacts = async (connection: Connection, root: Entry): Promise<Directo
     filter: new EqualityFilter({ attribute: 'nCName', value: domain }),
     attributes: ['nETBIOSName'],
   })
-  const [partition] = partitions.entries.map(entryOf)
+  const [partition] = partitions.entries
   return {
     lock: policyOf(
       Number(facts?.first('lockoutThreshold') ?? 0),
@@ -106,7 +105,7 @@ const policyFacts = async (
     attributes: ['pwdMaxFailure', 'pwdLockout', 'pwdFailureCountInterval'],
     sizeLimit: 50,
   })
-  const policies = entries.map(entryOf).flatMap((entry) => {
+  const policies = entries.flatMap((entry) => {
     if (entry.first('pwdLockout')?.toUpperCase() !== 'TRUE') return []
     const seconds = Number(entry.first('pwdFailureCountInterval') ?? 0)
     return policyOf(Number(entry.first('pwdMaxFailure') ?? 0), seconds * 1000) ?? []

@@ -7,7 +7,7 @@ import { AndFilter, EqualityFilter, ExtensibleFilter, PresenceFilter } from 'lda
 import type { Connection, Search } from '../connection/connection.ts'
 import { DirectoryAway, DirectoryRefused, resultCodes } from '../connection/errors.ts'
 import type { Directory, GroupSearch } from '../directory.ts'
-import { type Entry, entryOf, stableIdOf } from '../entries/entry.ts'
+import { type Entry, stableIdOf } from '../entries/entry.ts'
 
 export interface GroupEntry {
   readonly dn: string
@@ -75,7 +75,7 @@ const finished = async (
       attributes: [`${membership};range=${next}-*`],
     })
     if (code !== resultCodes.success) throw new DirectoryRefused('members of a group', code)
-    const [found] = entries.map(entryOf)
+    const [found] = entries
     const range = found && rangeIn(found, membership)
     if (!range) throw new DirectoryAway('the directory gives only a part of the members of a group')
     members.push(...range.values)
@@ -93,8 +93,7 @@ export const readGroupEntries = async (
   const attributes = [directory.attributes.uuid, nameAttribute, groups.membership, sidAttribute]
   // What is kept of an entry is taken from it when it arrives: the bytes of all members would outlive it.
   const begun: Begun[] = []
-  const read = (found: Parameters<typeof entryOf>[0]): Begun =>
-    begunOf(directory, groups, entryOf(found))
+  const read = (entry: Entry): Begun => begunOf(directory, groups, entry)
   for await (const page of connection.pages({ ...asked, attributes }, directory.pageSize, read))
     begun.push(...page)
   const entries: GroupEntry[] = []
@@ -111,7 +110,7 @@ export const readDomain = async (connection: Connection): Promise<string | undef
     filter: everything,
     attributes: ['defaultNamingContext'],
   })
-  return entries[0] && entryOf(entries[0]).first('defaultNamingContext')
+  return entries[0]?.first('defaultNamingContext')
 }
 
 /** All groups below the base that are in this one, directly or through others. `memberOf` exists for `member` alone. */

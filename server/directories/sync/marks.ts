@@ -9,11 +9,22 @@ import { generalizedTimeMs } from '../passwords/lockout.ts'
 
 /** The last change of an entry. */
 export interface Change {
-  /** `modifyTimestamp`. */
+  readonly subject: string
+  /** `modifyTimestamp`, and its value in ms. */
   readonly time: string
+  readonly at: number
   /** `entryCSN` of OpenLDAP, which differs for each change; times have a resolution of a second. */
   readonly number: string | undefined
+  /** Made when it is first asked for. */
+  digest?: string
 }
+
+export const changeOf = (subject: string, time: string, number: string | undefined): Change => ({
+  subject,
+  time,
+  at: generalizedTimeMs(time),
+  number,
+})
 
 const overlapMs = 300_000
 /** A second change with the same time may follow for so long. */
@@ -21,8 +32,11 @@ const settledMs = 2000
 /** Of more changes none is remembered: they are read again. */
 const mostRemembered = 50_000
 
-const digestOf = (subject: string, { time, number }: Change): string =>
-  hash('sha256', `${subject} ${number ?? time}`, 'base64url').slice(0, 12)
+const digestOf = (change: Change): string => {
+  const { subject, time, number } = change
+  change.digest ??= hash('sha256', `${subject} ${number ?? time}`, 'base64url').slice(0, 12)
+  return change.digest
+}
 
 const generalizedTime = (ms: number): string =>
   `${new Date(ms).toISOString().replaceAll(/[-:T]|\..*/g, '')}Z`
@@ -36,8 +50,8 @@ export const readChanges = (mark: string) => {
     time,
     /** Changes before it have been read. */
     from: generalizedTime(from),
-    isLate: (change: Change): boolean => generalizedTimeMs(change.time) >= from,
-    isRead: (subject: string, change: Change): boolean => read.has(digestOf(subject, change)),
+    isLate: ({ at }: Change): boolean => at >= from,
+    isRead: (change: Change): boolean => read.has(digestOf(change)),
   }
 }
 
@@ -48,25 +62,24 @@ export const createMark = (before?: string) => {
   let latest = before === undefined ? Number.NEGATIVE_INFINITY : generalizedTimeMs(before)
 
   return {
-    see: (subject: string, change: Change): void => {
-      const at = generalizedTimeMs(change.time)
+    see: (change: Change): void => {
+      const { at } = change
       if (Number.isNaN(at)) return
       if (at > latest) {
         latest = at
         time = change.time
       }
-      if (at >= latest - overlapMs) late.set(subject, change)
+      if (at >= latest - overlapMs) late.set(change.subject, change)
     },
     /** Nothing where no entry tells when it changed. Entries that failed are read again. */
     text: (isFailed: (subject: string) => boolean): string | null => {
       if (time === '') return null
-      const remembered = [...late].filter(([subject, { time: changed, number }]) => {
-        const at = generalizedTimeMs(changed)
+      const remembered = [...late.values()].filter(({ subject, at, number }) => {
         const isDistinct = number !== undefined || at < latest - settledMs
         return at >= latest - overlapMs && isDistinct && !isFailed(subject)
       })
       const digests = remembered.length > mostRemembered ? [] : remembered
-      return [time, ...digests.map(([subject, change]) => digestOf(subject, change))].join(' ')
+      return [time, ...digests.map(digestOf)].join(' ')
     },
   }
 }

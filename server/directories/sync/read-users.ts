@@ -17,7 +17,7 @@ import type { Connection } from '../connection/connection.ts'
 import { resultCodes } from '../connection/errors.ts'
 import type { Directory } from '../directory.ts'
 import { dnWithin } from '../entries/dn.ts'
-import { type Entry, entryOf, idValueOf, stableIdOf } from '../entries/entry.ts'
+import { type Entry, idValueOf, stableIdOf } from '../entries/entry.ts'
 import { filterForAll } from '../entries/filter.ts'
 import {
   isPerson,
@@ -27,14 +27,14 @@ import {
   personOf,
 } from '../entries/person.ts'
 import { SyncRefused } from './errors.ts'
-import { createMark, readChanges } from './marks.ts'
+import { type Change, changeOf, createMark, readChanges } from './marks.ts'
 
 export interface ReadUsers {
   readonly mode: 'full' | 'changes'
   readonly noPeople: readonly NoPerson[]
   /** The subjects of all entries. */
   readonly present: Pick<ReadonlySet<string>, 'has'>
-  /** Where groups are read: the subjects by the comparable form of their DN, and by username. */
+  /** Where groups are read: the subjects by the comparable form of their DN, or by username where members are named so. */
   readonly byDn: ReadonlyMap<string, string>
   readonly byUsername: ReadonlyMap<string, string>
   /** The primary groups of users of Active Directory, by subject. */
@@ -63,6 +63,9 @@ const primaryGroup = 'primaryGroupID'
 const changeTime = 'modifyTimestamp'
 const changeNumber = 'entryCSN'
 
+/** Attributes whose values are DNs (RFC 4519 §2.17, §2.40); others, such as memberUid (RFC 2307), may name users. */
+const isByDn = /^(?:unique)?member$/i
+
 const everything = new PresenceFilter({ attribute: 'objectClass' })
 
 /** A sync that reads by other settings, or from another server of Active Directory, begins anew. */
@@ -74,8 +77,7 @@ const markOfServer = async (connection: Connection, directory: Directory): Promi
     filter: everything,
     attributes: ['dsServiceName'],
   })
-  const root = entries[0] && entryOf(entries[0])
-  const server = protocol === 'ad' ? (root?.first('dsServiceName') ?? '') : ''
+  const server = protocol === 'ad' ? (entries[0]?.first('dsServiceName') ?? '') : ''
   return createHash('sha256')
     .update(
       JSON.stringify([userSearchBase, userSearchFilter, attributes, trustEmail, groups, server]),
@@ -90,7 +92,7 @@ const highestUsn = async (connection: Connection): Promise<string | null> => {
     filter: everything,
     attributes: ['highestCommittedUSN'],
   })
-  return (entries[0] && entryOf(entries[0]).first('highestCommittedUSN')) ?? null
+  return entries[0]?.first('highestCommittedUSN') ?? null
 }
 
 /** Fails where the base cannot be read: a subtree that is hidden is answered as an empty one. */
@@ -113,6 +115,7 @@ export const readUsers = async (
 ): Promise<ReadUsers> => {
   const { userSearchBase: base, userSearchFilter, attributes, pageSize, protocol } = directory
   const isAd = protocol === 'ad'
+  const isByUsername = directory.groups !== undefined && !isByDn.test(directory.groups.membership)
   await insistOnBase(connection, base)
   const markOf = await markOfServer(connection, directory)
   const usn = isAd ? await highestUsn(connection) : null
@@ -134,12 +137,8 @@ export const readUsers = async (
   const mark = createMark(changes?.time)
   let read = 0
 
-  const changeOf = (entry: Entry) => {
-    const time = isAd ? undefined : entry.first(changeTime)
-    return time === undefined ? undefined : { time, number: entry.first(changeNumber) }
-  }
-
-  const noted = (entry: Entry): string | undefined => {
+  /** Notes an entry that has a stable id. */
+  const noted = (entry: Entry): { subject: string; change: Change | undefined } | undefined => {
     const dn = within(entry.dn)
     if (dn === undefined)
       throw new SyncRefused(
@@ -149,16 +148,18 @@ export const readUsers = async (
     const subject = stableIdOf(entry, attributes.uuid)
     if (subject === undefined) return undefined
     if (!present.has(subject)) present.set(subject, false)
-    const change = changeOf(entry)
-    if (change) mark.see(subject, change)
+    const time = isAd ? undefined : entry.first(changeTime)
+    const change =
+      time === undefined ? undefined : changeOf(subject, time, entry.first(changeNumber))
+    if (change) mark.see(change)
     if (directory.groups) {
       byDn.set(dn, subject)
-      const group = entry.first(primaryGroup)
+      const group = isAd ? entry.first(primaryGroup) : undefined
       if (group !== undefined) primaryGroups.set(subject, group)
-      const username = entry.first(attributes.uid)
+      const username = isByUsername ? entry.first(attributes.uid) : undefined
       if (username !== undefined) byUsername.set(username.toLowerCase(), subject)
     }
-    return subject
+    return { subject, change }
   }
 
   /** Entries are read as they arrive; a page of what was kept of them is used when it is whole. */
@@ -169,7 +170,7 @@ export const readUsers = async (
     use: (kept: readonly T[]) => Promise<void> | void,
   ): Promise<void> => {
     const search = { base, filter, attributes: wanted }
-    for await (const page of connection.pages(search, pageSize, (found) => keep(entryOf(found)))) {
+    for await (const page of connection.pages(search, pageSize, keep)) {
       read += page.length
       options.progress(read)
       await use(page)
@@ -180,7 +181,7 @@ export const readUsers = async (
   const whole = [...personAttributes(directory), ...extra]
   const takeEach = (filter: Filter, isWanted: (subject: string) => boolean): Promise<void> => {
     const take = (entry: Entry): Person | undefined => {
-      const subject = noted(entry)
+      const subject = noted(entry)?.subject
       if (subject !== undefined && !isWanted(subject)) return undefined
       const one = personOf(directory, entry)
       if (!isPerson(one)) {
@@ -219,16 +220,17 @@ export const readUsers = async (
     const unknown: string[] = []
     let late = 0
     const look = (entry: Entry): void => {
-      const subject = noted(entry)
-      if (subject === undefined) return
-      const change = changeOf(entry)
+      const one = noted(entry)
+      if (!one) return
+      const { subject, change } = one
       if (!options.isKnown(subject)) unknown.push(subject)
       else if (change && changes?.isLate(change)) {
         late += 1
-        if (!changes.isRead(subject, change)) changed.push(subject)
+        if (!changes.isRead(change)) changed.push(subject)
       }
     }
-    await each(all, [attributes.uuid, attributes.uid, ...extra], look, () => undefined)
+    const names = isByUsername ? [attributes.uid] : []
+    await each(all, [attributes.uuid, ...names, ...extra], look, () => undefined)
     return { late, changed, unknown }
   }
 
