@@ -112,6 +112,36 @@ describe.each(backends)('lists of the same inserts on $name', (backend) => {
     expect(results.map(([result]) => result?.count)).toEqual([1, 2, 3])
   })
 
+  it('fail each for itself where no row may be new', async () => {
+    const visit = (name: string): Statement => ({
+      ...statement(
+        storage.db
+          .insertInto('meta')
+          .values({ name, value: '' })
+          .onConflict((conflict) => conflict.column('name').doNothing()),
+      ),
+      expect: { rows: 0, guard: 'known' },
+    })
+    await storage.commit(insertRows(storage.db, 'meta', [{ name: 'known', value: 'x' }]))
+    const outcomes = await Promise.allSettled(
+      ['known', 'new 1', 'known', 'new 2', 'known'].map((name, n) =>
+        storage.commit([...insert(`visit-${n}`), visit(name)]),
+      ),
+    )
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+    expect((await labelled('visit-')).map(({ id }) => id)).toEqual([
+      'visit-0',
+      'visit-2',
+      'visit-4',
+    ])
+  })
+
   it('select for each list what it asks for, and for none what another asks for', async () => {
     await storage.commit(insertRows(storage.db, 'meta', [{ name: 'there', value: 'x' }]))
     const copy = (from: string, to: string): Statement =>
@@ -158,6 +188,27 @@ describe('joining', () => {
     ])
     const one = { count: 1, rows: [] }
     expect(resultsOf([{ count: 2, rows: [] }])).toEqual([[one], [one]])
+  })
+
+  it('keeps a guard that no row is written, and none of another name', () => {
+    const known = (guard: string): Statement => ({
+      sql: `${insert('x', 1).sql} on conflict do nothing`,
+      parameters: ['x', 1],
+      expect: { rows: 0, guard },
+    })
+    const { statements, resultsOf } = joinAlike([[known('g')], [known('h')], [known('g')]])
+    expect(statements.map(({ expect: guard, parameters }) => [guard, parameters])).toEqual([
+      [
+        { rows: 0, guard: 'g' },
+        [
+          ['x', 'x'],
+          [1, 1],
+        ],
+      ],
+      [{ rows: 0, guard: 'h' }, ['x', 1]],
+    ])
+    const none = { count: 0, rows: [] }
+    expect(resultsOf([none, none])).toEqual([[none], [none], [none]])
   })
 
   it.each([

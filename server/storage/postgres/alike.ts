@@ -31,14 +31,15 @@ const SELECT = new RegExp(`^${HEAD}(select (?:(?!returning).)*?)${TAIL}$`, 's')
 const forms = new Map<string, Form | undefined>()
 
 function formOf(statement: Statement): Form | undefined {
-  if (statement.expect !== undefined) return undefined
-  const { sql, uncounted } = statement
+  const { sql, expect, uncounted } = statement
+  // None of all rows is none of each; another number says nothing about whose rows they are.
+  if (expect !== undefined && expect.rows !== 0) return undefined
   if (!forms.has(sql)) {
     if (forms.size === FORMS) forms.clear()
     forms.set(sql, valuesForm(statement) ?? selectForm(statement))
   }
   const form = forms.get(sql)
-  return form?.isCounted || uncounted === true ? form : undefined
+  return form?.isCounted || uncounted === true || expect !== undefined ? form : undefined
 }
 
 function valuesForm({ sql, parameters }: Statement): Form | undefined {
@@ -81,7 +82,12 @@ function joined({ head, select, tail, width }: Form, parts: readonly Statement[]
       ? `select ${columns.map((_, index) => cellOf(index + 1)).join(', ')} from ${from}`
       : // `offset 0`: each row by its own plan, however few rows the tables had when it was made.
         `select found.* from ${from} cross join lateral (${select.replace(/\$(\d+)/g, (_, n) => cellOf(n))} offset 0) as found`
-  return { sql: head + rows + tail, parameters: given.map(({ values }) => values) }
+  const expect = parts[0]?.expect
+  return {
+    sql: head + rows + tail,
+    parameters: given.map(({ values }) => values),
+    ...(expect ? { expect } : {}),
+  }
 }
 
 function bind(value: unknown): unknown {
@@ -136,7 +142,7 @@ function partsOf(lists: readonly List[]): Part[] {
   return lists.map((list) => {
     const own = list.flatMap((one) => formOf(one) ?? [])
     if (own.length < list.length) return { forms: [], lists: [list] }
-    const key = own.map((form) => form.key).join('\n')
+    const key = own.map((form, at) => `${form.key} ${list[at]?.expect?.guard ?? ''}`).join('\n')
     const part = alike.get(key) ?? { forms: own, lists: [] }
     alike.set(key, part)
     part.lists.push(list)
@@ -155,6 +161,6 @@ function statementsOf({ forms: own, lists }: Part): List {
   )
 }
 
-function writtenBy(form: Form | undefined, { parameters }: Statement): StatementResult {
-  return { count: parameters.length / (form?.width ?? 1), rows: [] }
+function writtenBy(form: Form | undefined, { parameters, expect }: Statement): StatementResult {
+  return { count: expect?.rows ?? parameters.length / (form?.width ?? 1), rows: [] }
 }
