@@ -251,4 +251,37 @@ describe.each(anyBackend)('the preset of', (backend) => {
     vendor.lies.idToken = (claims) => ({ ...claims, nonce: 'another' })
     expect(await refusalOf(realm.trip(linkedin, vendor, { sub: 'l' }))).toMatch(/another nonce/)
   })
+
+  it.each([
+    ['google', { prompt: 'select_account' }],
+    ['microsoft', { prompt: 'login' }],
+    ['gitlab', { prompt: 'login', max_age: '0' }],
+    ['linkedin', {}],
+  ])(
+    '%s is asked for a fresh sign-in as it understands it, and does not tell when it was',
+    async (name, expected) => {
+      const alias = await add(name)
+      const hints = { forceAuthn: true }
+      const asked = new URL(await realm.leave(alias, { hints })).searchParams
+      const given = ['prompt', 'max_age'].flatMap((one) => [[one, asked.get(one)]])
+      expect(Object.fromEntries(given.filter(([, value]) => value !== null))).toEqual(expected)
+      const ada = { sub: 'a', tid: tenant, oid: 'oid-1' }
+      vendor.lies.idToken = ({ auth_time: _, ...claims }) => claims
+      expect(await refusalOf(realm.trip(alias, vendor, ada, { hints }))).toBe('not refused')
+      const longAgo = Math.floor(realm.clock.now() / 1000) - 600
+      vendor.lies.idToken = (claims) => ({ ...claims, auth_time: longAgo })
+      expect(await refusalOf(realm.trip(alias, vendor, ada, { hints }))).toMatch(/sign in again/)
+    },
+  )
+
+  it.each([
+    ['github', { prompt: 'select_account' }],
+    ['facebook', { auth_type: 'reauthenticate' }],
+  ])('%s is asked for a fresh sign-in with a parameter of its own', async (name, expected) => {
+    const url = `${vendor.url}/authorize`
+    const alias = await add(name, { discoveryUrl: undefined, authorizationUrl: url })
+    const asked = new URL(await realm.leave(alias, { hints: { forceAuthn: true } })).searchParams
+    expect(Object.fromEntries(asked)).toMatchObject(expected)
+    expect(asked.has('max_age')).toBe(false)
+  })
 })

@@ -165,8 +165,11 @@ export const createSignedClaims = ({
       )
         throw wrong('the ID token belongs to another access token')
       const since = expected.authenticatedSince
-      if (since !== undefined && Number(claims['auth_time'] ?? 0) * 1000 < since - tolerance * 1000)
-        throw wrong('the user did not sign in again there')
+      const at = claims['auth_time']
+      const isStale =
+        since !== undefined &&
+        (at === undefined ? vendor.returnsAuthTime : !(Number(at) >= since / 1000 - tolerance))
+      if (isStale) throw wrong('the user did not sign in again there')
       return claims
     },
 

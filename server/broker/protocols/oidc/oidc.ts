@@ -161,7 +161,6 @@ export const createOidc = ({
       const verifier = (config.pkceEnabled ?? vendor.pkce) ? randomToken() : undefined
       const kept: Kept = { nonce: randomToken(), verifier, issuer: upstream.issuer }
       const url = new URL(upstream.authorizationUrl)
-      const prompt = trip.forceAuthn ? 'login' : config.prompt
       const parameters: Readonly<Record<string, string | undefined>> = {
         response_type: 'code',
         client_id: config.clientId ?? '',
@@ -172,12 +171,12 @@ export const createOidc = ({
         code_challenge: verifier === undefined ? undefined : pkceChallenge(verifier),
         code_challenge_method: verifier === undefined ? undefined : 'S256',
         response_mode: vendor.responseMode,
-        prompt,
-        max_age: trip.forceAuthn ? '0' : undefined,
+        prompt: config.prompt,
         login_hint: trip.loginHint,
         acr_values: trip.acr?.join(' '),
         ui_locales: trip.locales,
         ...vendor.parameters?.(provider),
+        ...(trip.forceAuthn ? vendor.freshParameters : {}),
       }
       for (const [name, value] of Object.entries(parameters))
         if (value !== undefined && value !== '') url.searchParams.set(name, value)

@@ -39,6 +39,13 @@ export interface Vendor {
   readonly pkce: boolean
   /** Whether its ID tokens carry the nonce; one that is there is checked in any case. */
   readonly returnsNonce: boolean
+  /**
+   * Whether its ID tokens tell when the person signed in, where that was asked for (OIDC Core §3.1.2.1); one that is there is
+   * checked in any case.
+   */
+  readonly returnsAuthTime: boolean
+  /** What asks for a fresh sign-in; some vendors refuse the parameters of OpenID Connect, or have their own. */
+  readonly freshParameters: Readonly<Record<string, string>>
   /** False: OAuth 2.0 alone. The person is read from the API. */
   readonly hasIdTokens: boolean
   readonly responseMode?: 'form_post'

@@ -19,6 +19,8 @@ export const facebook: Vendor = {
   },
   pkce: true,
   returnsNonce: false,
+  returnsAuthTime: false,
+  freshParameters: { auth_type: 'reauthenticate' },
   hasIdTokens: false,
   apiParameters: ({ config: { clientSecret = '' } }, accessToken) => ({
     fields: 'id,name,email,first_name,last_name',

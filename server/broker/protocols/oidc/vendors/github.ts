@@ -20,6 +20,8 @@ export const github: Vendor = {
   },
   pkce: true,
   returnsNonce: false,
+  returnsAuthTime: false,
+  freshParameters: { prompt: 'select_account' },
   hasIdTokens: false,
   moreClaims: async (read, userInfoUrl) => {
     const list = await read(`${userInfoUrl}/emails`)

@@ -1,6 +1,7 @@
 /**
  * Google. `hd` in the request only filters the list of accounts: the claim of the ID token decides. Google is authoritative
  * for addresses of Gmail and of a hosted domain; any other address was verified once and may have changed hands since.
+ * Google refuses `prompt=login` and never tells `auth_time`: a person can be asked to choose the account, no more.
  */
 
 import { standardPerson, textOf } from '../claims.ts'
@@ -15,6 +16,8 @@ export const google: Vendor = {
     discoveryUrl: 'https://accounts.google.com/.well-known/openid-configuration',
     defaultScope: 'openid profile email',
   },
+  returnsAuthTime: false,
+  freshParameters: { prompt: 'select_account' },
   parameters: ({ config: { hostedDomain } }) => (hostedDomain ? { hd: hostedDomain } : {}),
   refusal: (claims, { config: { hostedDomain } }) =>
     hostedDomain === undefined || claims['hd'] === hostedDomain.toLowerCase()

@@ -25,6 +25,9 @@ export const microsoft: Vendor = {
     defaultScope: 'openid profile email',
     clientAuthMethod: 'client_secret_post',
   },
+  // An optional claim, which an application registration lacks unless it was added.
+  returnsAuthTime: false,
+  freshParameters: { prompt: 'login' },
   issuerClaim: { template: '{tenantid}', claim: 'tid' },
   refusal: (claims, { config: { allowedTenants } }) => {
     const tenant = textOf(claims['tid'])

@@ -10,6 +10,8 @@ export const oidc: Vendor = {
   preset: { defaultScope: scope },
   pkce: true,
   returnsNonce: true,
+  returnsAuthTime: true,
+  freshParameters: { prompt: 'login', max_age: '0' },
   hasIdTokens: true,
   personOf: standardPerson,
 }
@@ -23,6 +25,7 @@ export const gitlab: Vendor = {
     discoveryUrl: 'https://gitlab.com/.well-known/openid-configuration',
     defaultScope: scope,
   },
+  returnsAuthTime: false,
   // GitLab has the username in `nickname`.
   personOf: (claims) => {
     const person = standardPerson(claims)
@@ -34,7 +37,7 @@ export const gitlab: Vendor = {
   },
 }
 
-/** LinkedIn returns no nonce, refuses `code_verifier` of web applications, and takes the secret in the body alone. */
+/** LinkedIn returns no nonce, cannot be asked for a fresh sign-in, refuses `code_verifier` of web applications, and takes the secret in the body alone. */
 export const linkedin: Vendor = {
   ...oidc,
   name: 'linkedin',
@@ -46,4 +49,6 @@ export const linkedin: Vendor = {
   },
   pkce: false,
   returnsNonce: false,
+  returnsAuthTime: false,
+  freshParameters: {},
 }
