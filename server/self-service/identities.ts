@@ -1,14 +1,22 @@
 /**
  * The accounts at identity providers that users have linked to their own. A link is made by a trip to the provider
- * (server/sign-in/brokers/linking.ts). It is removed only where another way to sign in is left.
+ * (server/sign-in/brokers/linking.ts). It is removed only where another way to sign in is left. The link to a directory is not the
+ * user's to remove: the account would outlive the entry, which an administrator of the directory disables or deletes.
  */
 
+import {
+  IdentityProvider,
+  type IdentityProviderDoc,
+} from '#schemas/kinds/sign-in/identity-provider.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Factors } from '#server/credentials/factors/factors.ts'
+import { isDirectory } from '#server/directories/directory.ts'
+import { linkIssuer } from '#server/directories/linked-user.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { SignInProvider, SignInProviders } from '#server/sign-in/brokers/providers.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
 import type { FederatedLinkRow } from '#server/storage/tables/broker-tables.ts'
 import { type Links, linkRecords } from '#server/users/links/links.ts'
 import type { Ranks } from '#server/users/permissions.ts'
@@ -20,7 +28,7 @@ import { type Self, selfEvent } from './self.ts'
 
 interface Parts {
   readonly links: Pick<Links, 'ofUser' | 'unlink'>
-  readonly providers: Pick<SignInProviders, 'linkable' | 'byId'>
+  readonly providers: Pick<SignInProviders, 'linkable' | 'byId' | 'isUsable'>
   readonly users: Users
   readonly factors: Factors
   readonly ranks: Pick<Ranks, 'permissionsOf'>
@@ -32,15 +40,34 @@ export interface OwnIdentityRecord {
   readonly id: string
   readonly provider: string
   readonly linkedAs?: string | undefined
+  /** The link is not the user's to remove. */
+  readonly isFixed?: boolean
 }
+
+const isOfDirectory = ({ issuer }: FederatedLinkRow): boolean => issuer === linkIssuer
 
 export const createOwnIdentities = (parts: Parts) => {
   const { links, providers, users, factors, recorder, clock } = parts
 
-  const isWayIn = async ({ issuer }: Self, { provider }: FederatedLinkRow): Promise<boolean> => {
-    const found = await providers.byId(issuer.view, provider)
-    return found !== undefined && !found.doc.linkOnly
+  const directoryOf = async (
+    { issuer: { view } }: Self,
+    { provider }: FederatedLinkRow,
+  ): Promise<IdentityProviderDoc | undefined> => {
+    const document = await view.byId(IdentityProvider.kind, provider)
+    return document && isDirectory(document) ? contentOf<IdentityProviderDoc>(document) : undefined
   }
+
+  const isWayIn = async (self: Self, row: FederatedLinkRow): Promise<boolean> => {
+    const directory = await directoryOf(self, row)
+    if (directory) return directory.enabled && !directory.linkOnly
+    const found = await providers.byId(self.issuer.view, row.provider)
+    return found !== undefined && providers.isUsable(found, {})
+  }
+
+  const nameOf = async (self: Self, row: FederatedLinkRow): Promise<string> =>
+    (await directoryOf(self, row))?.displayName ??
+    (await providers.byId(self.issuer.view, row.provider))?.name ??
+    row.alias
 
   const hasAnother = async (self: Self, rows: readonly FederatedLinkRow[]): Promise<boolean> => {
     if (await factors.has(self.user.id, sufficient)) return true
@@ -50,13 +77,15 @@ export const createOwnIdentities = (parts: Parts) => {
 
   return {
     /** Those that are linked, then those that could be. */
-    list: async ({ issuer, user }: Self): Promise<readonly OwnIdentityRecord[]> => {
+    list: async (self: Self): Promise<readonly OwnIdentityRecord[]> => {
+      const { issuer, user } = self
       const rows = await links.ofUser(user.id)
       const known = await Promise.all(
         rows.map(async (row) => ({
           id: row.id,
-          provider: (await providers.byId(issuer.view, row.provider))?.name ?? row.alias,
+          provider: await nameOf(self, row),
           linkedAs: row.username ?? row.subject,
+          isFixed: isOfDirectory(row),
         })),
       )
       const linked = new Set(rows.map(({ provider }) => provider))
@@ -82,6 +111,8 @@ export const createOwnIdentities = (parts: Parts) => {
       const rows = await links.ofUser(user.id)
       const row = rows.find((one) => one.id === id)
       if (!row) throw new Problem('not-found', 'You have no such link.')
+      if (isOfDirectory(row))
+        throw new Problem('conflict', 'A link to a directory is removed by an administrator.')
       const others = rows.filter((one) => one !== row)
       if ((await isWayIn(self, row)) && !(await hasAnother(self, others)))
         throw new Problem('in-use', 'you need this to sign in: add another method first')

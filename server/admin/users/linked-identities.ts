@@ -5,6 +5,8 @@ import {
   type IdentityProviderDoc,
 } from '#schemas/kinds/sign-in/identity-provider.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
+import { isDirectory } from '#server/directories/directory.ts'
+import { linkIssuer } from '#server/directories/linked-user.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
@@ -59,15 +61,26 @@ const link = (parts: Parts): Action => ({
   handle: async (context) => {
     const user = await userToChange(parts, context)
     const provider = await providerIn(context)
-    const { alias, config } = contentOf<IdentityProviderDoc>(provider)
-    const { userId, userName, issuer = config.issuer ?? config.idpEntityId } = context.body
+    const { alias, config, protocol } = contentOf<IdentityProviderDoc>(provider)
+    const isOfDirectory = isDirectory(provider)
+    const own = isOfDirectory ? linkIssuer : (config.issuer ?? config.idpEntityId)
+    const { userId, userName, issuer = own } = context.body
+    if (isOfDirectory && issuer !== linkIssuer)
+      throw invalid([
+        {
+          field: '/issuer',
+          code: 'enum',
+          message: `must be "${linkIssuer}" or absent for ${protocol}: userId is the id of the entry`,
+        },
+      ])
     if (issuer === undefined)
       throw invalid([
         { field: '/issuer', code: 'required', message: 'is required: the provider names none' },
       ])
     const account = {
       issuer: String(issuer),
-      subject: String(userId),
+      // Ids of entries are compared in lower case.
+      subject: isOfDirectory ? String(userId).toLowerCase() : String(userId),
       username: userName === undefined ? undefined : String(userName),
       userId: user.id,
     }

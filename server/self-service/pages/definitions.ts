@@ -99,6 +99,8 @@ export interface OwnIdentity {
   readonly provider: string
   /** The user's name there; absent where nothing is linked. */
   readonly linkedAs?: string | undefined
+  /** The link is not the user's to remove. */
+  readonly isFixed?: boolean
 }
 
 /** Posts `unlink` or `link`, the id of a provider. */

@@ -177,6 +177,21 @@ describe.each(backends)('first sign-ins through an identity provider on $name', 
       expect((await world.browser().signIn('shop', user.email, password)).status).toBe(303)
     })
 
+    it('never cuts it off from the directory that keeps it', async () => {
+      const config = { url: 'ldaps://ldap.example', userSearchBase: 'dc=example' }
+      await world.must('POST', '/identity-providers', { alias: 'staff', protocol: 'ldap', config })
+      const user = person()
+      const userId = await world.addUser(`staff-${count}`, { email: user.email })
+      await world.must('POST', `/users/${userId}/federated-identity/staff`, { userId: 'entry-1' })
+      const browser = world.browser()
+      const page = await world.through(browser, user, 'corp')
+      expect(heading(page)).toBe('Another account has your address')
+      expect(page.body).not.toContain('take-over')
+      await browser.submit({ decision: 'take-over' })
+      expect(browser.isSignedIn('shop')).toBe(false)
+      expect(await world.linksOf(userId)).toMatchObject([{ subject: 'entry-1' }])
+    })
+
     it('leaves it alone but for the address where the person wants a new account', async () => {
       const { userId, browser, user } = await claimed('corp')
       await browser.submit({ decision: 'new' })

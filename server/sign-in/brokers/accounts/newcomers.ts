@@ -6,6 +6,7 @@
  */
 
 import type { UpstreamIdentity } from '#server/broker/protocol.ts'
+import { linkIssuer } from '#server/directories/linked-user.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Links } from '#server/users/links/links.ts'
 import { emailErrors, foldName } from '#server/users/names.ts'
@@ -69,7 +70,12 @@ export const createNewcomers = ({ users, links, ranks, providers, identities }: 
     }
     if (!isAddress || !emailVerified) return { kind: 'none', withAddress: false }
     const isAdministrator = (await ranks.permissionsOf(view, holder.id)).size > 0
-    return { kind: 'claimed', holder, yields: holder.managed === 0 && !isAdministrator }
+    // An account that would be cut off from its directory would outlive the entry there.
+    const isOfDirectory = (await links.ofUser(holder.id)).some(
+      ({ issuer }) => issuer === linkIssuer,
+    )
+    const yields = holder.managed === 0 && !isAdministrator && !isOfDirectory
+    return { kind: 'claimed', holder, yields }
   }
 
   return {
