@@ -3,6 +3,7 @@
  * which finds it before a user does.
  */
 
+import type { TLSSocket } from 'node:tls'
 import { PresenceFilter } from 'ldapts'
 import { error, type Finding, ok, warning } from '#schemas/wire/findings.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -11,7 +12,7 @@ import { type Connection, openConnection } from './connection/connection.ts'
 import { DirectoryAway, DirectoryRefused, resultCodes } from './connection/errors.ts'
 import type { Directory, DirectoryUrl } from './directory.ts'
 import { stableIdOf } from './entries/entry.ts'
-import { filterForAll } from './entries/filter.ts'
+import { filterForAll, parseFilter } from './entries/filter.ts'
 import { personAttributes } from './entries/person.ts'
 import { generalizedTimeMs, readFacts } from './passwords/lockout.ts'
 
@@ -25,6 +26,19 @@ const soonMs = 30 * dayMs
 /** Kerberos takes no more either. */
 const mostSkewMs = 300_000
 
+/** The first certificate of the chain to expire: without its authority the certificate of the server is worth nothing. */
+const firstToExpire = (tls: TLSSocket): { expires: number; isAuthority: boolean } => {
+  const own = tls.getPeerCertificate(true)
+  const expires = Date.parse(own.valid_to)
+  const above: number[] = []
+  for (let one = own; one.issuerCertificate && one.issuerCertificate !== one; ) {
+    one = one.issuerCertificate
+    above.push(Date.parse(one.valid_to))
+  }
+  const first = Math.min(expires, ...above)
+  return { expires: first, isAuthority: first < expires }
+}
+
 const tlsFindings = ({ tls }: Connection, where: string, now: number): Finding[] => {
   if (!tls)
     return [
@@ -34,7 +48,7 @@ const tlsFindings = ({ tls }: Connection, where: string, now: number): Finding[]
         'use ldaps://, or set startTls: true',
       ),
     ]
-  const expires = Date.parse(tls.getPeerCertificate().valid_to)
+  const { expires, isAuthority } = firstToExpire(tls)
   const date = Number.isNaN(expires)
     ? 'an unknown date'
     : new Date(expires).toISOString().slice(0, 10)
@@ -42,8 +56,10 @@ const tlsFindings = ({ tls }: Connection, where: string, now: number): Finding[]
     ? [
         warning(
           'directory-tls',
-          `the certificate of ${where} expires on ${date}`,
-          'renew it before users cannot sign in any more',
+          `the certificate of ${isAuthority ? 'an authority of ' : ''}${where} expires on ${date}`,
+          isAuthority
+            ? 'renew it, and set the new one as caCertificate, before users cannot sign in any more'
+            : 'renew it before users cannot sign in any more',
         ),
       ]
     : [
@@ -122,6 +138,38 @@ const searchFindings = async (
     : [ok('directory-search', `${where}: users are found below "${userSearchBase}"`)]
 }
 
+/** A sync needs the groups: without them it changes nothing. */
+const groupFindings = async (
+  connection: Connection,
+  { groups }: Directory,
+  where: string,
+): Promise<Finding[]> => {
+  if (!groups) return []
+  const { code, entries } = await connection.search({
+    base: groups.base,
+    filter: parseFilter(groups.filter),
+    attributes: ['1.1'],
+    sizeLimit: 1,
+  })
+  if (code !== resultCodes.success && code !== resultCodes.sizeLimitExceeded)
+    return [
+      error(
+        'directory-groups',
+        `${where}: ${new DirectoryRefused(`search below "${groups.base}"`, code).message}`,
+        'correct groupSearchBase, or give the bind user the right to read it',
+      ),
+    ]
+  return entries.length > 0
+    ? [ok('directory-groups', `${where}: groups are found below "${groups.base}"`)]
+    : [
+        warning(
+          'directory-groups',
+          `${where}: no entry below "${groups.base}" fits ${groups.filter}`,
+          'correct groupFilter, or give the bind user the right to read the entries',
+        ),
+      ]
+}
+
 const bindFindings = async (
   connection: Connection,
   { bindDn, bindPassword }: Directory,
@@ -173,6 +221,7 @@ const checkUrl = async (
       findings.push(...(await bindFindings(connection, directory, where)))
       if (isBroken(findings)) return findings
       findings.push(...(await searchFindings(connection, directory, where)))
+      findings.push(...(await groupFindings(connection, directory, where)))
       findings.push(...(await clockFindings(connection, where, clock.now())))
       if (url === directory.urls[0]) findings.push(...(await lockFindings(connection, directory)))
       return findings

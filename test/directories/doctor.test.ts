@@ -1,11 +1,17 @@
 /** The check of a directory finds what would keep its users out, before they do; and a schedule syncs by itself. */
 
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createServer } from 'node:tls'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
 import { anyBackend } from '../support/backends.ts'
 import { freePort } from '../support/processes/ports.ts'
+import { makeCertificates } from '../support/processes/programs/directory-certificates.ts'
 import { base, bindPassword } from './people.ts'
-import { isUsers, openSyncWorld, type SyncWorld } from './sync-world.ts'
+import { dnOf, group, groupBase, isUsers, openSyncWorld, type SyncWorld } from './sync-world.ts'
 
 describe.each(anyBackend)('a directory on $name', (backend) => {
   let world: SyncWorld
@@ -20,12 +26,14 @@ describe.each(anyBackend)('a directory on $name', (backend) => {
     world.next()
   })
 
-  const check = async (): Promise<string[]> => {
+  const findings = async (): Promise<{ check: string; status: string; message: string }[]> => {
     const { status, body } = await world.admin('POST', `/identity-providers/${world.alias()}/check`)
     expect(status).toBe(200)
     expect(JSON.stringify(body)).not.toContain(bindPassword)
-    return body.map((one: { check: string; status: string }) => `${one.check} ${one.status}`)
+    return body
   }
+  const check = async (): Promise<string[]> =>
+    (await findings()).map((one) => `${one.check} ${one.status}`)
 
   it('that works has findings about encryption alone', async () => {
     world.add('ada')
@@ -55,6 +63,46 @@ describe.each(anyBackend)('a directory on $name', (backend) => {
     expect(await check()).toContain('directory-search error')
   })
 
+  it('whose groups cannot be found is found out', async () => {
+    world.add('ada')
+    world.ldap.entries.push(group(`team-${world.alias()}`, [dnOf(world.named('ada'))]))
+    await world.provide({ groupSearchBase: groupBase })
+    expect(await check()).toContain('directory-groups ok')
+    await world.provide({ groupSearchBase: groupBase, groupFilter: '(cn=none)' })
+    expect(await check()).toContain('directory-groups warning')
+    world.ldap.faults.search = (call) =>
+      call.base === groupBase ? { entries: [], code: 32 } : undefined
+    expect(await check()).toContain('directory-groups error')
+  })
+
+  it.each([
+    ['that lasts', {}, 'certificate valid until'],
+    ['that expires soon', { days: 20 }, 'the certificate of ldaps:'],
+    ['whose authority expires soon', { authorityDays: 20 }, 'of an authority of ldaps:'],
+  ])('with a certificate %s is said so', async (_name, options, words) => {
+    const folder = mkdtempSync(join(tmpdir(), 'iamctl-ldaps-'))
+    const files = makeCertificates(folder, options)
+    const [key, cert, caCertificate] = [files.key, files.certificate, files.ca].map((file) =>
+      readFileSync(file, 'utf8'),
+    )
+    const server = createServer({ key, cert }, (socket) => {
+      const inner = connect(world.ldap.port, '127.0.0.1')
+      for (const one of [socket, inner]) one.on('error', () => inner.destroy())
+      socket.pipe(inner).pipe(socket)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    try {
+      const { port } = server.address() as AddressInfo
+      world.add('ada')
+      await world.provide({ url: `ldaps://127.0.0.1:${port}`, caCertificate })
+      const found = (await findings()).find((one) => one.check === 'directory-tls')
+      expect(found?.message).toContain(words)
+    } finally {
+      await new Promise((resolve) => server.close(resolve))
+      rmSync(folder, { recursive: true, force: true })
+    }
+  })
+
   it('with a schedule is read when it is due, and not before', async () => {
     world.add('ada')
     await world.provide({ syncSchedule: '15m' })
@@ -68,6 +116,24 @@ describe.each(anyBackend)('a directory on $name', (backend) => {
     late = 15 * 60_000
     await run()
     expect(await world.user('bob')).toMatchObject({ enabled: true })
+  })
+
+  it('whose scheduled sync ends with the server is due at once when the server is back', async () => {
+    world.add('ada')
+    await world.provide({ syncSchedule: '1d' })
+    const { scheduledSyncs } = world.site.site.server.areas
+    const server = new AbortController()
+    world.ldap.faults.search = (call) => {
+      if (isUsers(call)) server.abort()
+      return undefined
+    }
+    await scheduledSyncs(server.signal)
+    expect(await world.user('ada')).toBeUndefined()
+    const standing = await world.admin('GET', `/user-federation/${world.alias()}/sync`)
+    expect(standing.body).toMatchObject({ running: false, finishedAt: null, outcome: null })
+    world.ldap.faults = {}
+    await scheduledSyncs(new AbortController().signal)
+    expect(await world.user('ada')).toMatchObject({ enabled: true })
   })
 
   it('whose scheduled sync fails leaves an event that says why, and is not asked again at once', async () => {

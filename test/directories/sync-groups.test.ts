@@ -85,6 +85,62 @@ describe.each(backends)('groups of a directory on $name', (backend) => {
     expect(again.body).toMatchObject({ mode: 'changes', groups: { joined: 0, left: 0 } })
   })
 
+  describe('that the bind user may no longer read change nothing, not even users:', () => {
+    const team = (n: number): string => `team-${n}-${world.named('')}`
+    const prepare = async (): Promise<string> => {
+      world.add('ada', 'bob')
+      const members = ['ada', 'bob'].map((uid) => dnOf(world.named(uid)))
+      world.ldap.entries.push(...[1, 2, 3].map((n) => group(team(n), members)))
+      await world.provide({ groupSearchBase: groupBase })
+      expect((await world.sync()).body.groups).toMatchObject({ added: 3, joined: 6 })
+      const before = await world.stored()
+      world.add('carl')
+      return before
+    }
+
+    it('all entries are hidden', async () => {
+      const before = await prepare()
+      world.ldap.faults.search = ({ base }) => (base === groupBase ? { entries: [] } : undefined)
+      expect((await world.sync()).status).toBe(503)
+      expect(await world.stored()).toBe(before)
+    })
+
+    it('some entries are hidden, until the removals are allowed', async () => {
+      const before = await prepare()
+      world.ldap.faults.search = ({ base }, found) =>
+        base === groupBase ? { entries: found.filter(({ dn }) => dn.includes(team(1))) } : undefined
+      const { status, body } = await world.sync()
+      expect([status, body.code]).toEqual([409, 'removals'])
+      expect(body.detail).toContain(`would delete 2 of 3 groups (${team(2)}, ${team(3)})`)
+      expect(await world.stored()).toBe(before)
+      expect((await world.sync('?allowRemovals=2')).body).toMatchObject({
+        added: 1,
+        groups: { removed: 2 },
+      })
+    })
+
+    it('their members are hidden, until the removals are allowed', async () => {
+      const before = await prepare()
+      world.ldap.faults.search = ({ base }, found) =>
+        base === groupBase
+          ? {
+              entries: found.map((one) => ({
+                ...one,
+                attributes: { ...one.attributes, member: [] },
+              })),
+            }
+          : undefined
+      const { status, body } = await world.sync()
+      expect([status, body.code]).toEqual([409, 'removals'])
+      expect(body.detail).toContain('would end all 6 memberships in groups')
+      expect(await world.stored()).toBe(before)
+      expect((await world.sync('?allowRemovals=6')).body).toMatchObject({
+        added: 1,
+        groups: { left: 6 },
+      })
+    })
+  })
+
   it('never fills a group that it did not make, whose roles would go to members of the directory', async () => {
     world.add('ada', ...many)
     const name = `admins-${world.named('')}`

@@ -78,6 +78,32 @@ describe.each(backends)('a sync of changes on $name', (backend) => {
     expect(counts(await world.sync())).toEqual([0, 1, 0, 0])
   })
 
+  it('reads entries of Active Directory again that could not be written, until they can', async () => {
+    const changed = (uid: string, n: number, attributes = {}) =>
+      person(world.named(uid), {
+        objectGUID: [Buffer.alloc(16, uid.charCodeAt(0))],
+        uSNChanged: [String(n)],
+        ...attributes,
+      })
+    const domainOf = (usn: number, ...people: (typeof world.ldap.entries)[number][]): void => {
+      const others = world.ldap.entries.filter(({ dn }) => dn !== '' && !dn.startsWith('uid='))
+      const root = { dn: '', attributes: { highestCommittedUSN: [String(usn)] } }
+      world.ldap.entries = [...others, root, ...people]
+    }
+    domainOf(20, changed('ada', 11), changed('bob', 12))
+    await world.provide({}, { protocol: 'ad' })
+    expect(counts(await world.sync())).toEqual([2, 0, 0, 0])
+    const local = await world.admin('POST', '/users', { username: world.named('local') })
+    domainOf(30, changed('ada', 25, { uid: [world.named('local')] }), changed('bob', 12))
+    expect(counts(await world.sync())).toEqual([0, 0, 0, 1])
+    domainOf(40, changed('ada', 25, { uid: [world.named('local')] }), changed('bob', 12))
+    expect(counts(await world.sync())).toEqual([0, 0, 0, 1])
+    await world.admin('DELETE', `/users/${local.body.userId}`)
+    const { body } = await world.sync()
+    expect([body.mode, ...counts({ body })]).toEqual(['changes', 0, 1, 0, 0])
+    expect(await world.user('local')).toMatchObject({ enabled: true })
+  })
+
   it('decides who has a name when it knows who left, whatever page the names are on', async () => {
     world.add(...many)
     await world.provide({ onMissing: 'delete' })
@@ -152,6 +178,28 @@ describe.each(anyBackend)('the document of a directory on $name', (backend) => {
     }
     expect((await world.admin('DELETE', '/identity-providers/renamed')).status).toBe(204)
     expect(await world.user('user-01')).toMatchObject({ enabled: true })
+  })
+})
+
+describe.each(anyBackend)('a directory that replaces another on $name', (backend) => {
+  let world: SyncWorld
+  beforeAll(async () => {
+    world = await openSyncWorld(backend)
+    world.next()
+  })
+  afterAll(() => world?.close())
+
+  it('enables the user whom the other one had disabled, once the entry is back', async () => {
+    world.add('ada', 'bob')
+    await world.provide()
+    await world.sync()
+    world.remove('ada')
+    expect(counts(await world.sync())).toEqual([0, 0, 1, 0])
+    await world.admin('DELETE', `/identity-providers/${world.alias()}`)
+    await world.provide()
+    world.add('ada')
+    expect(counts(await world.sync())).toEqual([0, 1, 0, 0])
+    expect(await world.user('ada')).toMatchObject({ enabled: true })
   })
 })
 

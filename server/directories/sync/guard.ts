@@ -1,4 +1,4 @@
-/** Stops a sync that would remove more users than a directory loses by itself. */
+/** Stops a sync that would remove more users or groups than a directory loses by itself. */
 
 import type { Directory } from '../directory.ts'
 import { SyncRefused } from './errors.ts'
@@ -8,21 +8,73 @@ import type { PlannedUser } from './plan-users.ts'
 const mostRemovals = 100
 const mostNamed = 20
 
+/** How many of all may go. One of a few is a large share of them, and no accident. */
+const limitOf = (
+  { maxRemovalPercent }: Directory,
+  all: number,
+  allowed: number | undefined,
+): number => {
+  if (allowed !== undefined) return allowed
+  if (maxRemovalPercent === 0) return 0
+  return Math.min(Math.max(1, Math.floor((all * maxRemovalPercent) / 100)), mostRemovals)
+}
+
+const refusal = (
+  { alias }: Directory,
+  what: string,
+  { removed, limit }: { readonly removed: number; readonly limit: number },
+  users: readonly string[] = [],
+): SyncRefused =>
+  new SyncRefused(
+    'guard',
+    `the sync of "${alias}" would ${what}, and ${limit} are allowed; nothing was changed. If it is right, allow ${removed} removals`,
+    users,
+  )
+
 export const guardRemovals = (
-  { maxRemovalPercent, alias }: Directory,
+  directory: Directory,
   changes: readonly PlannedUser[],
   linked: number,
   allowed: number | undefined,
 ): void => {
-  const removed = changes.filter(({ op }) => op === 'disable' || op === 'delete')
-  // One user of a few is a large share of them, and no accident.
-  const share = Math.max(1, Math.floor((linked * maxRemovalPercent) / 100))
-  const limit = allowed ?? Math.min(maxRemovalPercent === 0 ? 0 : share, mostRemovals)
-  if (removed.length <= limit) return
-  const disabled = removed.filter(({ op }) => op === 'disable').length
-  throw new SyncRefused(
-    'guard',
-    `the sync of "${alias}" would disable ${disabled} and delete ${removed.length - disabled} of ${linked} users, and ${limit} are allowed; nothing was changed. If it is right, allow ${removed.length} removals`,
-    removed.slice(0, mostNamed).map(({ username }) => username),
+  const out = changes.filter(({ op }) => op === 'disable' || op === 'delete')
+  const removed = out.length
+  const limit = limitOf(directory, linked, allowed)
+  if (removed <= limit) return
+  const disabled = out.filter(({ op }) => op === 'disable').length
+  throw refusal(
+    directory,
+    `disable ${disabled} and delete ${removed - disabled} of ${linked} users`,
+    { removed, limit },
+    out.slice(0, mostNamed).map(({ username }) => username),
+  )
+}
+
+/** `gone`: names of groups whose entries are gone. */
+export const guardGroups = (
+  directory: Directory,
+  gone: readonly string[],
+  all: number,
+  allowed: number | undefined,
+): void => {
+  const removed = gone.length
+  const limit = limitOf(directory, all, allowed)
+  if (removed <= limit) return
+  const names = gone.slice(0, mostNamed).join(', ')
+  throw refusal(directory, `delete ${removed} of ${all} groups (${names})`, { removed, limit })
+}
+
+/** Of a directory whose groups are all empty. */
+export const guardMemberships = (
+  directory: Directory,
+  removed: number,
+  allowed: number | undefined,
+): void => {
+  const limit = limitOf(directory, removed, allowed)
+  if (removed <= limit) return
+  throw refusal(
+    directory,
+    `end all ${removed} memberships in groups, because no group lists a user (see membershipAttribute, and what the bind user may read)`,
+    { removed, limit },
   )
 }

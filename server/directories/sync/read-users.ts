@@ -134,6 +134,8 @@ export const readUsers = async (
   const isSame = before?.mark_of === markOf && before.mark !== null
   const last = !options.full && isFresh && isSame ? (before.mark ?? undefined) : undefined
   const changes = last === undefined || isAd ? undefined : readChanges(last)
+  /** Of Active Directory: the number of the last change that was read, and subjects that failed then. */
+  const [lastUsn = '', ...failedBefore] = (isAd && last?.split(' ')) || []
   const mark = createMark(changes?.time)
   let read = 0
 
@@ -240,17 +242,24 @@ export const readUsers = async (
   if (last === undefined) await takeEach(all, () => true)
   else {
     const { late, changed, unknown } = await sweep()
-    if (isAd) await takeEach(since('uSNChanged', last), () => true)
+    if (isAd) await takeEach(since('uSNChanged', lastUsn), () => true)
     else if (changed.length > 0 && late <= Math.max(fewEntries, 2 * changed.length))
       await takeEach(since(changeTime, changes?.from ?? ''), () => true)
     else await takeByIds(changed)
-    await takeByIds(unknown.filter((subject) => !isTaken(subject)))
+    const again = failedBefore.filter((subject) => present.has(subject))
+    await takeByIds([...again, ...unknown].filter((subject) => !isTaken(subject)))
   }
   if (present.size === 0)
     throw new SyncRefused(
       'directory',
       `the search below "${base}" finds no user: see userSearchFilter, uuidAttribute, and what the bind user may read`,
     )
+  const isUnread = (isFailed: (subject: string) => boolean) => (subject: string) =>
+    isFailed(subject) || unusable.has(subject)
+  /** Those that are not known are read again in any case. */
+  const usnMark = (isFailed: (subject: string) => boolean): string | null =>
+    usn &&
+    [usn, ...[...present.keys()].filter((one) => options.isKnown(one) && isFailed(one))].join(' ')
   return {
     mode: last === undefined ? 'full' : 'changes',
     noPeople,
@@ -259,7 +268,6 @@ export const readUsers = async (
     byUsername,
     primaryGroups,
     markOf,
-    mark: (isFailed) =>
-      isAd ? usn : mark.text((subject) => isFailed(subject) || unusable.has(subject)),
+    mark: (isFailed) => (isAd ? usnMark : mark.text)(isUnread(isFailed)),
   }
 }

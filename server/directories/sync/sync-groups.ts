@@ -4,24 +4,19 @@
  * may be declared in a file, and keeps its members. Members who are no users of the directory are left alone.
  */
 
-import { formats } from '#schemas/text/formats.ts'
 import type { GroupCounts, SyncFailure } from '#schemas/wire/directory-sync.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { Statement } from '#server/storage/contract.ts'
 import { inSlices } from '#server/storage/statements.ts'
 import type { UserGroupRow } from '#server/storage/tables/tables.ts'
 import { insertUserGroups, leaveGroups, memberIdsIn } from '#server/users/memberships.ts'
-import type { Directory } from '../directory.ts'
 import type { ApplyInput } from './apply-users.ts'
-import { SyncRefused } from './errors.ts'
-import type { GroupDocuments, GroupOperation } from './group-documents.ts'
-import type { ReadGroup, ReadGroups } from './read-groups.ts'
-import { forgetGroups, groupsMadeFor, insertGroups } from './sync-state.ts'
+import type { PlanGroupParts, PlannedGroups } from './plan-groups.ts'
+import type { ReadGroups } from './read-groups.ts'
+import { forgetGroups, insertGroups } from './sync-state.ts'
 
-export interface GroupParts {
-  readonly storage: Pick<Storage, 'db'>
+export interface GroupParts extends PlanGroupParts {
   readonly recorder: Recorder
-  readonly documents: GroupDocuments
 }
 
 export interface GroupOutcome {
@@ -29,84 +24,9 @@ export interface GroupOutcome {
   readonly failures: readonly SyncFailure[]
 }
 
-interface Planned {
-  readonly operations: readonly GroupOperation[]
-  /** Groups of the directory that have a document already. */
-  readonly kept: ReadonlyMap<string, string>
-  /** To be made, by name. */
-  readonly made: ReadonlyMap<string, ReadGroup>
-  /** Documents that are no longer of the directory. */
-  readonly forgotten: readonly string[]
-  readonly failures: readonly SyncFailure[]
-  readonly counts: Pick<GroupCounts, 'added' | 'updated' | 'removed'>
-}
-
 const partSize = 5000
 /** Memberships of so many groups are compared at once. */
 const groupsAtOnce = 20
-const isName = (name: string): boolean =>
-  name.length <= 255 && formats['segment']?.test(name) === true
-
-const planGroups = async (
-  { storage, documents }: GroupParts,
-  directory: Directory,
-  read: ReadGroups,
-): Promise<Planned> => {
-  const mapped = await groupsMadeFor(storage, directory.id)
-  if (mapped.length > 0 && read.groups.length === 0)
-    throw new SyncRefused(
-      'directory',
-      'the search finds no group, and there were some: see groupSearchBase and groupFilter',
-    )
-  const known = await documents.list(directory.realm)
-  const byId = new Map(known.map((group) => [group.id, group]))
-  const names = new Set(known.map(({ name }) => name))
-  const bySubject = new Map(mapped.map((row) => [row.subject, row.document_id]))
-  const present = new Set(read.groups.map(({ subject }) => subject))
-  const operations: GroupOperation[] = []
-  const failures: SyncFailure[] = [...read.failures]
-  const kept = new Map<string, string>()
-  const made = new Map<string, ReadGroup>()
-  const gone = mapped.filter(({ subject }) => !present.has(subject))
-  for (const { document_id } of gone) {
-    const group = byId.get(document_id)
-    if (!group?.isRuntime) continue
-    operations.push({ op: 'delete', name: group.name })
-    names.delete(group.name)
-  }
-  const deleted = operations.length
-  for (const group of read.groups) {
-    const { name, subject } = group
-    const own = byId.get(bySubject.get(subject) ?? '')
-    if (own) kept.set(subject, own.id)
-    if (own?.name === name || (own && !own.isRuntime)) continue
-    if (!isName(name)) failures.push({ name, problem: 'a group cannot have this name' })
-    else if (names.has(name))
-      failures.push({ name, problem: 'there is a group of this name that is not of the directory' })
-    else {
-      names.add(name)
-      if (own) {
-        names.delete(own.name)
-        operations.push({ op: 'rename', from: own.name, name })
-      } else {
-        made.set(name, group)
-        operations.push({ op: 'create', name })
-      }
-    }
-  }
-  return {
-    operations,
-    kept,
-    made,
-    forgotten: gone.map(({ document_id }) => document_id),
-    failures,
-    counts: {
-      added: made.size,
-      updated: operations.length - deleted - made.size,
-      removed: gone.length,
-    },
-  }
-}
 
 /** What members join and leave; of users who are linked to the directory alone. Some groups at a time. */
 const planMembers = async (
@@ -142,6 +62,7 @@ export const syncGroups = async (
   parts: GroupParts,
   input: ApplyInput,
   read: ReadGroups,
+  planned: PlannedGroups,
   options: {
     /** Ids of the users by subject. */
     readonly users: ReadonlyMap<string, string>
@@ -150,7 +71,6 @@ export const syncGroups = async (
 ): Promise<GroupOutcome> => {
   const { storage, recorder, documents } = parts
   const { directory, by, hold, now } = input
-  const planned = await planGroups(parts, directory, read)
   const ids = new Map(planned.kept)
   // Of a dry run: the groups that would be made have no members yet.
   for (const { subject } of planned.made.values()) ids.set(subject, `new ${subject}`)

@@ -90,6 +90,12 @@ export const createSyncState = ({
       await storage.commit([statement(own(provider, id).set({ ...over, result }))])
     },
 
+    /** The server stops: the sync has not been, and is as due as it was before. */
+    giveUp: async ({ id: provider }: Directory, { id, before }: Lease): Promise<void> => {
+      const over = { lease: null, lease_until: 0, result: before?.result ?? null }
+      await storage.commit([statement(own(provider, id).set(over))])
+    },
+
     /** The sync is over, and what it read counts as read. */
     finish: async (
       { id: provider }: Directory,
@@ -110,8 +116,11 @@ export const takeOverState = ({ db }: Db, deleted: string, provider: string): St
   statement(db.updateTable('directory_groups').set({ provider }).where('provider', '=', deleted)),
 ]
 
-export const absencesOf = ({ db }: Db, provider: string): Promise<DirectoryAbsenceRow[]> =>
-  db.selectFrom('directory_absences').selectAll().where('provider', '=', provider).execute()
+export const absencesOf = (
+  { db }: Db,
+  providers: readonly string[],
+): Promise<DirectoryAbsenceRow[]> =>
+  db.selectFrom('directory_absences').selectAll().where('provider', 'in', providers).execute()
 
 export const insertAbsences = ({ db }: Db, rows: readonly DirectoryAbsenceRow[]): Statement[] =>
   insertRows(db, 'directory_absences', rows)
@@ -121,8 +130,11 @@ export const deleteAbsences = ({ db }: Db, userIds: readonly string[]): Statemen
     statement(db.deleteFrom('directory_absences').where('user_id', 'in', ids)),
   )
 
-export const groupsMadeFor = ({ db }: Db, provider: string): Promise<DirectoryGroupRow[]> =>
-  db.selectFrom('directory_groups').selectAll().where('provider', '=', provider).execute()
+export const groupsMadeFor = (
+  { db }: Db,
+  providers: readonly string[],
+): Promise<DirectoryGroupRow[]> =>
+  db.selectFrom('directory_groups').selectAll().where('provider', 'in', providers).execute()
 
 export const insertGroups = ({ db }: Db, rows: readonly DirectoryGroupRow[]): Statement[] =>
   insertRows(db, 'directory_groups', rows)

@@ -27,6 +27,7 @@ import { linkIssuer } from '../linked-user.ts'
 import { type ApplyInput, applyUsers, pretendToApply } from './apply-users.ts'
 import type { GroupDocuments } from './group-documents.ts'
 import { guardRemovals } from './guard.ts'
+import { planGroups } from './plan-groups.ts'
 import { type Around, createUserPlan, type UserPlan } from './plan-users.ts'
 import { createProgress, type SyncResult } from './progress.ts'
 import type { ReadUsers } from './read-users.ts'
@@ -84,6 +85,12 @@ const nothing: Omit<SyncReport, 'status' | 'dryRun'> = {
   failures: [],
   changes: [],
 }
+
+/** The document, and those that it replaces. */
+const providersOf = ({ id }: Directory, { replaced }: Linked): readonly string[] => [
+  id,
+  ...replaced,
+]
 
 /** Rows of so many users at once: those of a whole page would outlive the space for new objects. */
 const partSize = 200
@@ -168,7 +175,7 @@ export const createSync = (parts: SyncParts): Synchronize => {
     progress: (read: number) => void,
   ): Promise<{ read: ReadUsers; plan: UserPlan }> => {
     const { readUsers } = await import('./read-users.ts')
-    const absences = await absencesOf(storage, directory.id)
+    const absences = await absencesOf(storage, providersOf(directory, linked))
     const planning = createUserPlan({
       directory,
       absences: new Map(absences.map((row) => [row.user_id, row])),
@@ -228,8 +235,17 @@ export const createSync = (parts: SyncParts): Synchronize => {
       },
       added: (subject, userId) => linked.users.set(subject, userId),
     }
-    if (!dryRun) await takeOver(input, linked)
+    const groupParts = { storage, recorder, documents: parts.groups }
     const groupsRead = directory.groups && (await groupsOf(connection, directory, read))
+    const groupPlan =
+      groupsRead &&
+      (await planGroups(groupParts, groupsRead, {
+        directory,
+        providers: providersOf(directory, linked),
+        users: linked.users,
+        allowRemovals: request.allowRemovals,
+      }))
+    if (!dryRun) await takeOver(input, linked)
     const applied = dryRun
       ? pretendToApply(input, plan.changes)
       : await applyUsers(
@@ -243,12 +259,13 @@ export const createSync = (parts: SyncParts): Synchronize => {
           input,
           plan.changes,
         )
-    const groups: GroupOutcome = groupsRead
-      ? await syncGroups({ storage, recorder, documents: parts.groups }, input, groupsRead, {
-          users: linked.users,
-          dryRun,
-        })
-      : { counts: noGroups, failures: [] }
+    const groups: GroupOutcome =
+      groupsRead && groupPlan
+        ? await syncGroups(groupParts, input, groupsRead, groupPlan, {
+            users: linked.users,
+            dryRun,
+          })
+        : { counts: noGroups, failures: [] }
     const failures = [
       ...read.noPeople.map(({ dn, problem }) => ({ name: dn, problem })),
       ...plan.failures,
@@ -309,7 +326,10 @@ export const createSync = (parts: SyncParts): Synchronize => {
       return await withConnection(request, lease)
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
-      await state.fail(directory, lease, reason).catch(() => undefined)
+      const noted = request.signal?.aborted
+        ? state.giveUp(directory, lease)
+        : state.fail(directory, lease, reason)
+      await noted.catch(() => undefined)
       throw error
     } finally {
       clearInterval(extending)

@@ -172,6 +172,7 @@ describe.each(tried)('Active Directory, and the realm on $name', (backend) => {
       'directory-tls ok',
       'directory-bind ok',
       'directory-search ok',
+      'directory-groups ok',
       'directory-lockout ok',
     ])
     await samba.modify(replaced(domain, 'lockoutThreshold', '0'))
@@ -229,7 +230,9 @@ describe.each(tried)('Active Directory, and the realm on $name', (backend) => {
         teamLdif('crew', [`CN=core,${teams}`]),
       ].join(''),
     )
-    const { body } = await sync('?full=true')
+    // The three groups of the filter before are gone.
+    expect((await sync('?full=true')).status).toBe(409)
+    const { body } = await sync('?full=true&allowRemovals=3')
     // carl of core, ada of staff, bob and the crowd of devs.
     expect(body.groups).toMatchObject({ added: 1, joined: crowd.length + 3 })
     await provide()
