@@ -13,7 +13,7 @@ import { DirectoryAway, DirectoryRefused, resultCodes } from './connection/error
 import type { Directory, DirectoryUrl } from './directory.ts'
 import { stableIdOf } from './entries/entry.ts'
 import { filterForAll, parseFilter } from './entries/filter.ts'
-import { personAttributes } from './entries/person.ts'
+import { accountControl, personAttributes } from './entries/person.ts'
 import { generalizedTimeMs, readFacts } from './passwords/lockout.ts'
 
 export interface CheckParts {
@@ -99,7 +99,12 @@ const searchFindings = async (
   directory: Directory,
   where: string,
 ): Promise<Finding[]> => {
-  const { userSearchBase, userSearchFilter, attributes } = directory
+  const { userSearchBase, userSearchFilter, attributes, protocol } = directory
+  const unknownState = warning(
+    'directory-search',
+    `${where}: the bind user may not read ${accountControl}: a sync takes disabled users for enabled ones`,
+    `give the bind user the right to read ${accountControl}`,
+  )
   const { code, entries } = await connection.search({
     base: userSearchBase,
     filter: filterForAll(userSearchFilter),
@@ -135,7 +140,10 @@ const searchFindings = async (
           'correct uuidAttribute and uidAttribute',
         ),
       ]
-    : [ok('directory-search', `${where}: users are found below "${userSearchBase}"`)]
+    : [
+        ok('directory-search', `${where}: users are found below "${userSearchBase}"`),
+        ...(protocol === 'ad' && first.first(accountControl) === undefined ? [unknownState] : []),
+      ]
 }
 
 /** A sync needs the groups: without them it changes nothing. */

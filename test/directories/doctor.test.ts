@@ -11,7 +11,15 @@ import { anyBackend } from '../support/backends.ts'
 import { freePort } from '../support/processes/ports.ts'
 import { makeCertificates } from '../support/processes/programs/directory-certificates.ts'
 import { base, bindPassword } from './people.ts'
-import { dnOf, group, groupBase, isUsers, openSyncWorld, type SyncWorld } from './sync-world.ts'
+import {
+  dnOf,
+  group,
+  groupBase,
+  isUsers,
+  openSyncWorld,
+  person,
+  type SyncWorld,
+} from './sync-world.ts'
 
 describe.each(anyBackend)('a directory on $name', (backend) => {
   let world: SyncWorld
@@ -61,6 +69,17 @@ describe.each(anyBackend)('a directory on $name', (backend) => {
     expect(await check()).toContain('directory-clock warning')
     await world.provide({ userSearchBase: `ou=none,${base}` })
     expect(await check()).toContain('directory-search error')
+  })
+
+  it('of Active Directory that hides who is disabled is found out', async () => {
+    const objectGUID = [Buffer.alloc(16, 7)]
+    world.ldap.entries.push(person(world.named('ada'), { objectGUID }))
+    await world.provide({}, { protocol: 'ad' })
+    expect(await check()).toContain('directory-search warning')
+    world.ldap.entries.pop()
+    const known = { objectGUID, userAccountControl: ['512'] }
+    world.ldap.entries.push(person(world.named('ada'), known))
+    expect(await check()).not.toContain('directory-search warning')
   })
 
   it('whose groups cannot be found is found out', async () => {

@@ -228,6 +228,22 @@ describe.each(backends)('a sync of a directory on $name', (backend) => {
     expect(counts(await world.sync('?allowRemovals=4'))).toEqual([0, 0, 4, 0])
   })
 
+  it('stops before it removes the addresses of more than a tenth of the users, whose attribute is hidden', async () => {
+    world.add(...many)
+    await world.provide()
+    await world.sync()
+    const before = await world.stored()
+    world.ldap.faults.search = (call, found) =>
+      isUsers(call)
+        ? { entries: found.map((one) => ({ ...one, attributes: { ...one.attributes, mail: [] } })) }
+        : undefined
+    const { status, body } = await world.sync('?full=true')
+    expect([status, body.code]).toEqual([409, 'removals'])
+    expect(body.detail).toContain('would remove the addresses of 30 of 30 users')
+    expect(await world.stored()).toBe(before)
+    expect(counts(await world.sync('?full=true&allowRemovals=30'))).toEqual([0, 30, 0, 0])
+  })
+
   describe('with an answer that cannot be trusted changes nothing:', () => {
     it.each([
       [

@@ -21,7 +21,8 @@ export interface NoPerson {
   readonly problem: string
 }
 
-const accountControl = 'userAccountControl'
+/** The state of a user of Active Directory. */
+export const accountControl = 'userAccountControl'
 /** ADS_UF_ACCOUNTDISABLE. */
 const disabledBit = 2
 /** 389 Directory Server and its relatives. */

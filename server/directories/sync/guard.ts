@@ -50,6 +50,25 @@ export const guardRemovals = (
   )
 }
 
+/** An attribute that the bind user may no longer read is answered as one without a value. */
+export const guardAddresses = (
+  directory: Directory,
+  changes: readonly PlannedUser[],
+  linked: number,
+  allowed: number | undefined,
+): void => {
+  const bare = changes.filter(({ before, after }) => before?.email && after?.email === null)
+  const removed = bare.length
+  const limit = limitOf(directory, linked, allowed)
+  if (removed <= limit) return
+  throw refusal(
+    directory,
+    `remove the addresses of ${removed} of ${linked} users (see emailAttribute, and what the bind user may read)`,
+    { removed, limit },
+    bare.slice(0, mostNamed).map(({ username }) => username),
+  )
+}
+
 /** `gone`: names of groups whose entries are gone. */
 export const guardGroups = (
   directory: Directory,

@@ -26,7 +26,7 @@ import type { Person } from '../entries/person.ts'
 import { linkIssuer } from '../linked-user.ts'
 import { type ApplyInput, applyUsers, pretendToApply } from './apply-users.ts'
 import type { GroupDocuments } from './group-documents.ts'
-import { guardRemovals } from './guard.ts'
+import { guardAddresses, guardRemovals } from './guard.ts'
 import { planGroups } from './plan-groups.ts'
 import { type Around, createUserPlan, type UserPlan } from './plan-users.ts'
 import { createProgress, type SyncResult } from './progress.ts'
@@ -217,7 +217,8 @@ export const createSync = (parts: SyncParts): Synchronize => {
       signal?.throwIfAborted()
       tell({ phase: 'read', done, total: null })
     })
-    guardRemovals(directory, plan.changes, linked.users.size, request.allowRemovals)
+    for (const guard of [guardRemovals, guardAddresses])
+      guard(directory, plan.changes, linked.users.size, request.allowRemovals)
     const total = plan.changes.length
     const listed = dryRun ? plan.changes.slice(0, mostListed) : []
     const input: ApplyInput = {
