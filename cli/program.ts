@@ -90,19 +90,35 @@ export const createProgram = (word?: string): Command => {
 const isShown = (error: unknown): error is CommanderError =>
   error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help')
 
+/** What to run in place of a word that no command has. */
+const hintOf = async (
+  program: Command,
+  argv: readonly string[],
+  error: unknown,
+): Promise<string | null> => {
+  if (!(error instanceof CommanderError) || error.code !== 'commander.unknownCommand') return null
+  const [, word = ''] = /unknown command '([^']*)'/.exec(error.message) ?? []
+  const { hintFor } = await import('./invocation/unknown-command.ts')
+  return hintFor(program, argv.slice(2), word) ?? null
+}
+
 export const run = async (argv: readonly string[]): Promise<void> => {
   followReaders()
-  if (argv.length <= 2) return printOut(welcome)
+  const [, , word] = argv
+  if (word === undefined) return printOut(welcome)
+  // As kubectl, terraform and git have it.
+  if (word === 'version') return printOut(manifest.version)
+  // Completion answers about all commands.
+  const program = createProgram(word === '__complete' ? undefined : word)
   try {
-    const [, , word] = argv
-    // Completion answers about all commands.
-    await createProgram(word === '__complete' ? undefined : word).parseAsync(argv)
+    await program.parseAsync(argv)
   } catch (error) {
     if (isShown(error)) {
       process.exitCode = error.exitCode
       return
     }
-    const failure = failureOf(error)
+    const told = failureOf(error)
+    const failure = { ...told, hint: told.hint ?? (await hintOf(program, argv, error)) }
     process.exitCode = failure.exitCode
     const debug = argv.includes('--debug') || isOn(process.env['IAMCTL_DEBUG'])
     if (wantsJson(argv, process.env)) printFailure(failure)

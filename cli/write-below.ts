@@ -4,10 +4,11 @@
  */
 
 import { constants } from 'node:fs'
-import { mkdir, open, realpath } from 'node:fs/promises'
+import { open, realpath } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { CommandError, exitCodes } from './exit.ts'
 import { isBelow } from './load/paths.ts'
+import { makeFolder } from './make-folder.ts'
 
 export interface WriteOptions {
   readonly overwrite: boolean
@@ -64,11 +65,11 @@ export const writeBelow = async (
   const file = join(folder, name)
   if (!isBelow(resolve(folder), resolve(file)) || resolve(folder) === resolve(file))
     throw refused(file, `lies outside of ${folder}`, 'check the name of the realm')
-  await mkdir(folder, { recursive: true })
+  makeFolder(folder)
   const root = await realpath(folder)
   const parent = dirname(file)
   if (!isBelow(root, await nearestReal(parent)))
     throw refused(parent, 'is a link that leads elsewhere', 'remove it, or name another folder')
-  await mkdir(parent, { recursive: true })
+  makeFolder(parent)
   await writeHere(file, text, options)
 }

@@ -29,6 +29,8 @@ export const kindWord = ({ kind, shape }: Kind): string =>
 /** Every name that is offered where one is not known. */
 export const kindNames = (): string[] => [...kinds.map(kindWord), ...kinds.map(({ kind }) => kind)]
 
+export const isKindName = (word: string): boolean => names.has(bare(word))
+
 /** Singular, plural or the name of a section, however it is spelled. */
 export const findKind = (word: string): Kind => {
   const found = names.get(bare(word))

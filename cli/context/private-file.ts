@@ -1,11 +1,12 @@
 /** Files that only their owner may read, in a folder of which the same is true; replaced as a whole, so that a crash leaves the old one. */
 
 import { randomBytes } from 'node:crypto'
-import { chmodSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import { makeFolder } from '../make-folder.ts'
 
 export const makePrivateFolder = (folder: string): void => {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  makeFolder(folder, 0o700)
   chmodSync(folder, 0o700)
 }
 

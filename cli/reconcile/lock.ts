@@ -4,10 +4,11 @@
  * changeset for an older revision.
  */
 
-import { mkdir, open, readFile, rm, stat, utimes } from 'node:fs/promises'
+import { open, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname } from 'node:path'
 import { CommandError, exitCodes } from '../exit.ts'
+import { makeFolder } from '../make-folder.ts'
 
 export interface Lock {
   /** Says that its holder is alive. */
@@ -64,7 +65,7 @@ const create = async (file: string): Promise<boolean> => {
 }
 
 export const takeLock = async (file: string, staleMs: number): Promise<Lock> => {
-  await mkdir(dirname(file), { recursive: true })
+  makeFolder(dirname(file))
   for (let attempt = 0; !(await create(file)); attempt += 1) {
     const holder = await holderIn(file)
     if (attempt > 0 || !(await isGone(file, holder, staleMs)))

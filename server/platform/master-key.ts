@@ -10,7 +10,6 @@ import {
   fstatSync,
   fsyncSync,
   linkSync,
-  mkdirSync,
   openSync,
   readFileSync,
   renameSync,
@@ -19,6 +18,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
+import { makeFolder } from './folders.ts'
 import { randomToken } from './random.ts'
 import {
   type Keyring,
@@ -132,7 +132,7 @@ function readKeyFile(file: string): Uint8Array[] {
 
 /** Written apart and linked into place: of two processes that start together one wins, both agree. */
 function createKeyFile(dataDir: string): void {
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  makeFolder(dataDir, 0o700)
   const file = masterKeyFile(dataDir)
   const draft = `${file}.${randomToken(6)}`
   writeDraft(openDraft(draft), [newKey()])

@@ -3,18 +3,11 @@
  * end, or `.iamctl-dev` beside the estate, which is kept. One run at a time uses a kept folder.
  */
 
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CommandError, exitCodes } from '../../exit.ts'
+import { makeFolder } from '../../make-folder.ts'
 import { makeSecret } from '../made-up-secrets.ts'
 import { writePrivately } from '../private-file.ts'
 
@@ -72,7 +65,7 @@ const prepareKept = (path: string, reset: boolean): void => {
     refuseOthers(path)
     if (reset) rmSync(path, { recursive: true })
   }
-  mkdirSync(path, { recursive: true, mode: 0o700 })
+  makeFolder(path, 0o700)
   writeFileSync(join(path, ignoreFile), ignoreText)
   writeFileSync(join(path, lockName), String(process.pid))
 }

@@ -3,10 +3,11 @@
  * second SQLite file in an open exclusive transaction: the system lets go of it however the process ends.
  */
 
-import { closeSync, mkdirSync, openSync, realpathSync } from 'node:fs'
+import { closeSync, openSync, realpathSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { makeFolder } from '#server/platform/folders.ts'
 import { StorageUnavailableError } from '../contract.ts'
 import { reasonOf } from './failures.ts'
 
@@ -17,7 +18,7 @@ const BUSY = 5
 /** Makes folder and file where they are missing. Returns the file's real path, the same for every alias of it. */
 export function createFile(file: string): string {
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+    makeFolder(dirname(file), 0o700)
     createPrivately(file)
     return realpathSync(file)
   } catch (error) {

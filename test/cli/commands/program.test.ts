@@ -68,8 +68,8 @@ describe('the help', () => {
     expect(stderr).not.toContain('outputHelp')
   })
 
-  it('of the version is the version', async () => {
-    const { code, stdout } = await home().run(['--version'])
+  it.each(['--version', '-V', 'version'])('of the version (%s) is the version', async (word) => {
+    const { code, stdout } = await home().run([word])
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${manifest.version}\n` })
   })
 })
@@ -94,6 +94,64 @@ describe('what is not understood', () => {
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toContain(meant)
     expect(stderr).toMatch(/^iamctl: /)
+  })
+
+  it.each([
+    ['ls', 'iamctl get KIND'],
+    ['list', 'iamctl get KIND'],
+    ['describe', 'iamctl get KIND KEY'],
+    ['diff', 'iamctl plan'],
+    ['destroy', 'iamctl delete KIND KEY'],
+    ['state', 'iamctl history'],
+    ['edit', 'iamctl apply'],
+    ['create', 'iamctl apply'],
+    ['logs', 'iamctl events'],
+    ['config', 'iamctl context'],
+    ['serve', 'iamctl server'],
+    ['restore', 'iamctl server restore'],
+    ['lint', 'iamctl validate'],
+    ['roles', 'iamctl get roles'],
+    ['user', 'iamctl get users'],
+    ['rotate', 'iamctl keys rotate'],
+    ['set-password', 'iamctl users set-password'],
+    ['users list', 'iamctl get users'],
+    ['clients rm web', 'iamctl delete KIND KEY'],
+    ['keys ls', 'iamctl keys list'],
+    ['sessions delete', 'iamctl sessions revoke'],
+    ['scim token ls', 'iamctl scim token list'],
+    ['--realm acme scim tokens', 'iamctl scim token'],
+  ])('%s of other tools gets the command to run', async (line, meant) => {
+    const { code, stdout, stderr } = await home().run(line.split(' '))
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    const [message, hint, ...more] = stderr.trimEnd().split('\n')
+    expect(message).toMatch(/^iamctl: unknown command '[\w-]+' \(see --help\)$/)
+    expect(hint).toContain(`\`${meant}`)
+    expect(more).toEqual([])
+  })
+
+  it('has hints that name commands which exist', async () => {
+    const program = createProgram()
+    const words = ['ls', 'diff', 'destroy', 'state', 'logs', 'config', 'auth', 'status', 'restore']
+    for (const word of words) {
+      const { stderr } = await home().run([word])
+      const named = [...stderr.matchAll(/`iamctl ([a-z -]+)/g)].map(([, one = '']) => one.trim())
+      expect(named, word).not.toEqual([])
+      for (const one of named) {
+        let command: Command = program
+        for (const part of one.split(' ').filter((part) => !part.startsWith('-'))) {
+          const next = command.commands.find((inner) => inner.name() === part)
+          expect(next, `${word}: ${one}`).toBeDefined()
+          command = next ?? command
+        }
+      }
+    }
+  })
+
+  it('gets no hint where no command is meant', async () => {
+    for (const word of ['zzz', 'constructor', '__proto__', 'wait'])
+      expect((await home().run([word])).stderr).toBe(
+        `iamctl: unknown command '${word}' (see --help)\n`,
+      )
   })
 
   it('a global option in front of a command that does not take it is refused', async () => {
