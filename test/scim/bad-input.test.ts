@@ -101,6 +101,7 @@ describe('a PATCH', () => {
   it.each([
     [{ op: 'remove' }, 'noTarget'],
     [{ op: 'remove', path: 'userName' }, 'mutability'],
+    [{ op: 'remove', path: 'password' }, 'mutability'],
     [{ op: 'replace', path: 'id', value: 'x' }, 'mutability'],
     [{ op: 'add', path: 'groups', value: [{ value: 'x' }] }, 'mutability'],
     [{ op: 'replace', path: 'meta.version', value: 'x' }, 'mutability'],

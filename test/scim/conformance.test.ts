@@ -1,7 +1,20 @@
 /** What the compliance suites of SCIM ask of a service, beyond the requests of single senders. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
-import { enterprise, errorSchema, openSite, patchSchema, userSchema } from './sender.ts'
+import {
+  enterprise,
+  errorSchema,
+  groupSchema,
+  openSite,
+  patchSchema,
+  userSchema,
+} from './sender.ts'
+
+interface Attribute {
+  readonly name: string
+  readonly uniqueness: string
+  readonly subAttributes?: readonly Attribute[]
+}
 
 const site = openSite()
 
@@ -344,6 +357,28 @@ describe('discovery', () => {
         expect(Object.keys(one)).toEqual(
           expect.arrayContaining(['name', 'type', 'multiValued', 'mutability', 'returned']),
         )
+  })
+
+  it('says which values are unique, and refuses a second one with 409 uniqueness', async () => {
+    const { Resources } = (await site.scim.send('GET', '/Schemas')).body
+    const unique = (attributes: readonly Attribute[], path = ''): string[] =>
+      attributes.flatMap(({ name, uniqueness, subAttributes = [] }) => [
+        ...(uniqueness === 'server' ? [`${path}${name}`] : []),
+        ...unique(subAttributes, `${name}.`),
+      ])
+    expect(Resources.flatMap((one: { attributes: Attribute[] }) => unique(one.attributes))).toEqual(
+      ['userName', 'emails.value', 'displayName'],
+    )
+    const emails = [{ value: 'unique@x.example', type: 'work' }]
+    await site.scim.user('unique', { emails })
+    await site.scim.group('Unique')
+    const answers = [
+      await site.scim.send('POST', '/Users', { schemas: [userSchema], userName: 'UNIQUE' }),
+      await site.scim.send('POST', '/Users', { schemas: [userSchema], userName: 'other', emails }),
+      await site.scim.send('POST', '/Groups', { schemas: [groupSchema], displayName: 'UNIQUE' }),
+    ]
+    for (const { body } of answers)
+      expect(body).toMatchObject({ status: '409', scimType: 'uniqueness' })
   })
 
   it('says that there is no Bulk, and there is none', async () => {

@@ -94,6 +94,41 @@ describe('a filter of users', () => {
     expect([status, body.scimType]).toEqual([400, 'invalidFilter'])
   })
 
+  it('compares the type of the address that it finds', async () => {
+    const [work, home] = ['Typed.Work@x.example', 'typed.home@x.example']
+    await site.scim.user('typed-1', {
+      emails: [
+        { type: 'work', value: work, primary: true },
+        { type: 'home', value: home },
+      ],
+    })
+    await site.scim.user('typed-2', {
+      emails: [{ value: 'typed.own@x.example', type: 'HOME', primary: true }],
+    })
+    const changed = await site.scim.user('typed-3', {
+      emails: [{ value: 'typed.old@x.example', type: 'work', display: 'T', primary: true }],
+    })
+    const update = { username: 'typed-3', email: 'typed.new@x.example' }
+    expect((await site.world.admin('PUT', `/users/${changed.id}`, update)).status).toBe(200)
+    expect(await found('emails[type eq "work" and value sw "typed"]')).toEqual([
+      'typed-1',
+      'typed-3',
+    ])
+    expect(await found('emails[type eq "home" and value sw "typed"]')).toEqual(['typed-2'])
+    expect(await found('emails[type eq "Home"].value eq "TYPED.own@x.example"')).toEqual([
+      'typed-2',
+    ])
+    expect(await found('emails[type eq "other" and value sw "typed"]')).toEqual([])
+    expect(await found('emails[type eq "\\" or" and value sw "typed"]')).toEqual([])
+    expect(await found('emails[type eq "work"].value eq "typed.new@x.example"')).toEqual([
+      'typed-3',
+    ])
+    for (const name of ['typed-1', 'typed-2', 'typed-3']) {
+      const { body } = await list({ filter: `userName eq "${name}"` })
+      await site.scim.send('DELETE', `/Users/${body.Resources[0].id}`)
+    }
+  })
+
   it('costs no more than its length: any text is read or refused at once', () => {
     const parts = fc.constantFrom(
       '(',
@@ -200,6 +235,39 @@ describe('a list', () => {
     ])
   })
 
+  it('takes the largest number of the sender for all, and for none', async () => {
+    for (const most of ['2147483647', '9223372036854775807']) {
+      expect((await list({ count: most })).body).toMatchObject({ itemsPerPage: 4, startIndex: 1 })
+      expect((await list({ startIndex: most })).body).toMatchObject({ itemsPerPage: 0 })
+      expect((await list({ startIndex: `-${most}`, count: '1' })).body).toMatchObject({
+        itemsPerPage: 1,
+        startIndex: 1,
+      })
+    }
+  })
+
+  it('by POST takes names in any case, and never ignores a parameter that it cannot read', async () => {
+    const schemas = ['urn:ietf:params:scim:api:messages:2.0:SearchRequest']
+    const search = (more: object, path = '/Users') =>
+      site.scim.send('POST', `${path}/.search`, { schemas, ...more })
+    const found = await search({ FILTER: 'userName eq "anna"', Count: 1, Attributes: ['userName'] })
+    expect(found.body).toMatchObject({ totalResults: 1, Resources: [{ userName: 'anna' }] })
+    expect(Object.keys(found.body.Resources[0])).not.toContain('meta')
+    for (const more of [
+      { filter: { userName: 'anna' } },
+      { filter: true },
+      { filter: 'id pr', FILTER: 'userName eq "anna"' },
+      { attributes: { userName: true } },
+      { filter: ['userName eq "anna"'] },
+      { count: [1] },
+    ])
+      for (const path of ['/Users', '/Groups', ''])
+        expect((await search(more, path)).body, JSON.stringify(more)).toMatchObject({
+          status: '400',
+          scimType: 'invalidSyntax',
+        })
+  })
+
   it('is asked for by POST too, of one type or of both (RFC 7644 §3.4.3)', async () => {
     const schemas = ['urn:ietf:params:scim:api:messages:2.0:SearchRequest']
     await site.scim.group('Staff')
@@ -242,7 +310,19 @@ describe('a filter of groups', () => {
       expect((await list({ filter }, '/Groups')).body.Resources, filter).toMatchObject([
         { id: group.id },
       ])
-    for (const filter of ['members.display eq "x"', 'description eq "x"', 'displayName'])
+    const users = await list({ filter: `groups[value eq "${group.id}"]` })
+    expect(users.body.Resources).toMatchObject([{ id: user.id }])
+    for (const filter of ['groups[display eq "x"]', 'groups[value pr]', 'groups[value ne "x"]'])
+      expect((await list({ filter })).body.scimType, filter).toBe('invalidFilter')
+    for (const filter of [
+      'members.display eq "x"',
+      'description eq "x"',
+      'displayName',
+      'displayName eq 5',
+      'displayName eq true',
+      'meta.lastModified gt "soon"',
+      'meta.created gt 5',
+    ])
       expect((await list({ filter }, '/Groups')).body.scimType, filter).toBe('invalidFilter')
   })
 })

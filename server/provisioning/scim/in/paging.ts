@@ -31,10 +31,13 @@ export interface Page {
   readonly byCursor: boolean
 }
 
+/** Senders ask for "all" by the largest number that they have. */
+const most = 2 ** 31 - 1
+
 const integer = (name: string, value: string | undefined, usual: number): number => {
   if (value === undefined || value === '') return usual
-  if (!/^[+-]?\d{1,9}$/.test(value)) throw invalidValue(`${name} must be an integer`)
-  return Number(value)
+  if (!/^[+-]?\d+$/.test(value)) throw invalidValue(`${name} must be an integer`)
+  return Math.max(-most, Math.min(most, Number(value)))
 }
 
 const lastOf = (cursor: string): string | undefined => {
@@ -80,15 +83,38 @@ export const readQuery = (query: unknown): Asked => {
   )
 }
 
-/** The body of `.search` (RFC 7644 §3.4.3). */
+const listed: readonly string[] = ['attributes', 'excludedAttributes']
+const parameters: readonly string[] = [
+  'filter',
+  'sortBy',
+  'sortOrder',
+  'startIndex',
+  'count',
+  'cursor',
+  ...listed,
+]
+
+/** A value of the body as a query has it; nothing where there is none. What is no name in a list of names is passed over. */
+const asText = (name: string, value: unknown): string | undefined => {
+  if (value === null) return undefined
+  if (typeof value === 'string' || typeof value === 'number') return String(value)
+  if (!Array.isArray(value) || !listed.includes(name))
+    throw invalidSyntax(`"${name}" must be a text or a number`)
+  return value.filter((one) => typeof one === 'string').join(',')
+}
+
+/** The body of `.search` (RFC 7644 §3.4.3). Names are compared without case; other ones are ignored (RFC 7643 §2.1). */
 export const readSearch = (given: unknown): Asked => {
   const body = refuseUnlessObject(given)
   refuseWithoutSchema(body, searchSchema)
-  const text = (value: unknown): string | undefined => {
-    if (Array.isArray(value)) return value.filter((one) => typeof one === 'string').join(',')
-    return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+  const asked: Record<string, string | undefined> = {}
+  for (const [key, value] of Object.entries(body)) {
+    const name = parameters.find((one) => one.toLowerCase() === key.toLowerCase())
+    if (name === undefined) continue
+    if (Object.hasOwn(asked, name)) throw invalidSyntax(`the body has "${name}" twice`)
+    asked[name] = asText(name, value)
   }
-  return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, text(value)]))
+  return asked
 }
 
 export const listResponse = (

@@ -1,7 +1,12 @@
 /** Filters, order and pages of groups, which are documents in memory; members are asked for in the database. */
 
 import { Group } from '#schemas/kinds/users/group.ts'
-import type { AttributePath, ScimFilter } from '#schemas/text/scim-filter.ts'
+import {
+  type AttributePath,
+  type Compare,
+  pathText,
+  type ScimFilter,
+} from '#schemas/text/scim-filter.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { isStorable } from '#server/storage/documents/reads.ts'
@@ -32,6 +37,15 @@ const memberIn = (filter: ScimFilter): string | undefined => {
     : undefined
 }
 
+/** A text is compared with a text, and a time with a time. */
+const refuseOtherType = ({ path, value }: Compare): void => {
+  if (value === null) return
+  if (typeof value !== 'string') throw invalidFilter(`"${pathText(path)}" is a text`)
+  const isTime = ['meta.created', 'meta.lastmodified'].includes(keyOf(path))
+  if (isTime && Number.isNaN(Date.parse(value)))
+    throw invalidFilter(`"${pathText(path)}" is a time such as "2026-01-31T12:00:00Z"`)
+}
+
 /** The filter with the ids of groups in the place of members. */
 const settled = async (storage: Pick<Storage, 'db'>, filter: ScimFilter): Promise<ScimFilter> => {
   const member = memberIn(filter)
@@ -57,6 +71,7 @@ const settled = async (storage: Pick<Storage, 'db'>, filter: ScimFilter): Promis
       return { op: 'not', term: await settled(storage, filter.term) }
     default:
       if (!isSortable(groupType, filter.path)) throw notFilterable(groupType, filter.path)
+      if ('value' in filter) refuseOtherType(filter)
       return filter
   }
 }

@@ -26,6 +26,9 @@ const isReadOnly = (place: Place): boolean =>
   !('whole' in place) &&
   (place.attribute.mutability === 'readOnly' || place.sub?.mutability === 'readOnly')
 
+const isWriteOnly = (place: Place): boolean =>
+  !('whole' in place) && place.attribute.mutability === 'writeOnly'
+
 /** An object without a path names its places by its keys. What the server sets itself, and what no schema knows, is ignored. */
 const withoutPath = (
   type: ResourceType,
@@ -54,6 +57,8 @@ const changesOf = (type: ResourceType, given: unknown): readonly Change[] => {
   if (!path) return withoutPath(type, op === 'add' ? 'add' : 'replace', value)
   const place = placeNamed(type, path)
   if (isReadOnly(place)) throw mutability(`"${path.slice(0, 200)}" is set by the server`)
+  if (op === 'remove' && isWriteOnly(place))
+    throw mutability(`"${path.slice(0, 200)}" is replaced, and not removed`)
   return [{ op: op as Change['op'], place, value }]
 }
 

@@ -13,6 +13,7 @@ export const groupType: ResourceType = {
     attributes: [
       attribute('displayName', 'The name of the group; unique, compared without case.', {
         required: true,
+        uniqueness: 'server',
       }),
       complex(
         'members',

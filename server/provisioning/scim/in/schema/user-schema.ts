@@ -45,8 +45,9 @@ const userSchema: Schema = {
     }),
     plural(
       'emails',
-      'Email addresses. The primary one, else the first of type work, is the address of the user.',
+      'Email addresses. The primary one, else the first of type work, is the address of the user, which no other user has.',
       ['work', 'home', 'other'],
+      { uniqueness: 'server' },
     ),
     plural('phoneNumbers', 'Telephone numbers.', [
       'work',

@@ -65,6 +65,9 @@ const never: Expression<SqlBool> = sql<SqlBool>`1 = 0`
 /** Above every character of a name, so that [text, text + END) is what begins with the text. */
 const END = '\u{10ffff}'
 
+const contains = (text: Expression<unknown>, part: unknown): Expression<SqlBool> =>
+  sql<SqlBool>`replace(${text}, ${part}, '') <> ${text}`
+
 const compareText = (
   column: Expression<unknown>,
   op: Compare['op'],
@@ -77,9 +80,7 @@ const compareText = (
     case 'ne':
       return sql<SqlBool>`(${column} = ${text}) is not true`
     case 'co':
-      return text === ''
-        ? sql<SqlBool>`${column} is not null`
-        : sql<SqlBool>`replace(${column}, ${text}, '') <> ${column}`
+      return text === '' ? sql<SqlBool>`${column} is not null` : contains(column, text)
     case 'sw':
       return sql<SqlBool>`(${column} >= ${text} and ${column} < ${text + END})`
     case 'ew':
@@ -142,7 +143,19 @@ const textComparison = (
   return refusal(value) === undefined ? compareText(column, op, fold(value)) : never
 }
 
-const conditionsFor = (call: ScimCall, eb: Builder) => {
+/** Whether the address of the user is of a type. One without a type, and one that came from elsewhere, is of type work. */
+const emailIsOf = ({ textsIn }: Storage['dialect'], type: string): Expression<SqlBool> => {
+  const text = sql`lower(texts.value)`
+  const isAddress = contains(text, sql`'"value":"' || users.email_key || '"'`)
+  const isTyped = contains(text, `"type":${asciiLower(JSON.stringify(type))}`)
+  const some = (condition: Expression<SqlBool>): Expression<SqlBool> =>
+    sql<SqlBool>`exists (select 1 from ${sql.raw(textsIn('users.attributes', 'emails'))} where ${isAddress} and ${condition})`
+  if (asciiLower(type) !== 'work') return some(isTyped)
+  const isOther = sql<SqlBool>`(${contains(text, '"type":"')} and not ${isTyped})`
+  return sql<SqlBool>`(users.email_key is not null and not ${some(isOther)})`
+}
+
+const conditionsFor = (dialect: Storage['dialect'], call: ScimCall, eb: Builder) => {
   const named = () =>
     eb
       .selectFrom('scim_users')
@@ -175,15 +188,24 @@ const conditionsFor = (call: ScimCall, eb: Builder) => {
     return textComparison(compare, column, fold)
   }
 
-  /** A part of an email address: its type is not compared, since the address of the user is the one that is searched. */
+  /** Parts of the address of the user, which is the one that is searched. */
   const ofEmail = (filter: ScimFilter): Expression<SqlBool> => {
     if (filter.op === 'and') return eb.and(filter.terms.map(ofEmail))
     const path = 'path' in filter ? filter.path : undefined
-    if (filter.op === 'eq' && path?.name.toLowerCase() === 'type' && path.sub === undefined)
-      return sql<SqlBool>`users.email_key is not null`
+    if (filter.op === 'eq' && path?.name.toLowerCase() === 'type' && path.sub === undefined) {
+      if (typeof filter.value !== 'string') throw invalidFilter('"type" is a text')
+      return refusal(filter.value) === undefined ? emailIsOf(dialect, filter.value) : never
+    }
     if (path?.name.toLowerCase() !== 'value' || filter.op === 'some' || !('value' in filter))
       throw invalidFilter('emails[…] takes "type eq" and comparisons of "value", joined by "and"')
     return compared({ ...filter, path: { schema: undefined, name: 'emails', sub: undefined } })
+  }
+
+  /** `groups[value eq "…"]` */
+  const ofGroup = (filter: ScimFilter): Expression<SqlBool> => {
+    const isValue = 'path' in filter && filter.path.name.toLowerCase() === 'value'
+    if (!isValue || !('value' in filter)) throw invalidFilter('groups[…] takes "value eq"')
+    return compared({ ...filter, path: { schema: undefined, name: 'groups', sub: undefined } })
   }
 
   const condition = (filter: ScimFilter): Expression<SqlBool> => {
@@ -200,6 +222,7 @@ const conditionsFor = (call: ScimCall, eb: Builder) => {
         if (isGroup(filter.path)) return eb('users.id', 'in', members())
         return sql<SqlBool>`${columnOf(filter.path).column} is not null`
       case 'some':
+        if (isGroup(filter.path)) return ofGroup(filter.filter)
         if (keyOf(filter.path) !== 'emails.value')
           throw invalidFilter(`users cannot be filtered by parts of "${pathText(filter.path)}"`)
         return ofEmail(filter.filter)
@@ -217,12 +240,12 @@ export interface UserPage {
 
 /** Users who fit, in the order of their ids unless another one is asked for. */
 export const searchUsers = async (
-  { db }: Pick<Storage, 'db'>,
+  { db, dialect }: Pick<Storage, 'db' | 'dialect'>,
   call: ScimCall,
   { filter, sortBy, descending, first, max, after }: Page,
 ): Promise<UserPage> => {
   let query = db.selectFrom('users').where('users.realm', '=', call.realm)
-  if (filter) query = query.where((eb) => conditionsFor(call, eb)(filter))
+  if (filter) query = query.where((eb) => conditionsFor(dialect, call, eb)(filter))
   const count = query.select((eb) => eb.fn.countAll<number>().as('total')).executeTakeFirst()
   const direction = descending ? sql`desc` : sql`asc`
   let page = query.selectAll('users')
