@@ -8,6 +8,8 @@ export interface AuthzLimits {
   readonly resourcesOfClient: number
   /** The same, of one owner at one resource server. */
   readonly resourcesOfOwner: number
+  /** Scopes of a resource server, which come to be with its resources and stay when they go. */
+  readonly scopesOfClient: number
   /** Tickets of a resource server that wait for their five minutes. */
   readonly ticketsOfClient: number
   /** Requests of one user that wait for owners. */
@@ -21,6 +23,7 @@ export interface AuthzLimits {
 export const authzLimits: AuthzLimits = {
   resourcesOfClient: 100_000,
   resourcesOfOwner: 10_000,
+  scopesOfClient: 10_000,
   ticketsOfClient: 10_000,
   requestsOfRequester: 100,
   requestsOfOwner: 1000,

@@ -3,6 +3,7 @@
 import type { Clock } from '#server/platform/clock.ts'
 import type { RealmArea } from '#server/realm/open.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
 import { authzLimits } from './limits.ts'
 import { createOwnerPolicies } from './owner-policies.ts'
 import { createRegistration } from './registration.ts'
@@ -13,11 +14,12 @@ import { createTickets } from './tickets.ts'
 
 export interface AuthzNeeds {
   readonly storage: Storage
+  readonly copy: Pick<Copy, 'fresh'>
   readonly clock: Clock
   readonly realm: Pick<RealmArea, 'writer'>
 }
 
-export const openAuthz = ({ storage, clock, realm }: AuthzNeeds) => {
+export const openAuthz = ({ storage, copy, clock, realm }: AuthzNeeds) => {
   const shares = createShares({ storage, clock })
   const ownerPolicies = createOwnerPolicies({ storage, clock })
   return {
@@ -26,7 +28,12 @@ export const openAuthz = ({ storage, clock, realm }: AuthzNeeds) => {
     tickets: createTickets({ storage, clock }),
     shares,
     ownerPolicies,
-    registration: createRegistration({ writer: realm.writer, limits: authzLimits }),
+    registration: createRegistration({
+      storage,
+      writer: realm.writer,
+      fresh: copy.fresh,
+      limits: authzLimits,
+    }),
     limits: authzLimits,
   }
 }

@@ -9,12 +9,16 @@
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { holdDocument } from '#server/storage/documents/reads.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { OwnerPolicyRow } from '#server/storage/tables/authz-tables.ts'
 import type { DecisionStrategy } from './evaluation/strategy.ts'
+import { atMost } from './holding-limits.ts'
 
 /** The guard of a policy that is not there any more. */
 export const ownerPolicyGuard = 'owner-policy'
+/** The guard of a policy that is one too many. */
+export const ownerPolicyLimitGuard = 'owner-policy-limit'
 
 export interface Parties {
   /** Ids of documents of roles, client roles, groups and clients. */
@@ -65,12 +69,13 @@ export interface OwnerPolicies {
   /** Of the resource server, oldest first. */
   list(query: OwnerPolicyQuery): Promise<OwnerPolicy[]>
   find(clientId: string, id: string): Promise<OwnerPolicy | undefined>
-  countOf(resourceId: string): Promise<number>
   /** Everything that the user decided, oldest first. */
   ofOwner(realm: string, ownerId: string): Promise<OwnerPolicy[]>
+  /** Fails the guard `owner-policy-limit` where the resource has more than `most` then. */
   create(
     place: OwnerPolicyPlace,
     fields: OwnerPolicyFields,
+    most: number,
   ): { readonly id: string; readonly statements: Statement[] }
   /** Fails the guard `owner-policy` where it is gone. */
   replace(id: string, fields: OwnerPolicyFields): Statement[]
@@ -98,10 +103,11 @@ const columnsOf = (fields: OwnerPolicyFields) => ({
 })
 
 export const createOwnerPolicies = ({
+  storage,
   storage: { db },
   clock,
 }: {
-  readonly storage: Pick<Storage, 'db'>
+  readonly storage: Pick<Storage, 'db' | 'dialect'>
   readonly clock: Clock
 }): OwnerPolicies => {
   const partyStatements = (policyId: string, { documents, users }: Parties): Statement[] =>
@@ -176,15 +182,6 @@ export const createOwnerPolicies = ({
       return (await withParties(rows))[0]
     },
 
-    countOf: async (resourceId) => {
-      const { count } = await db
-        .selectFrom('owner_policies')
-        .select(({ fn }) => fn.countAll<number | string>().as('count'))
-        .where('resource_id', '=', resourceId)
-        .executeTakeFirstOrThrow()
-      return Number(count)
-    },
-
     ofOwner: async (realm, ownerId) =>
       withParties(
         await db
@@ -197,7 +194,7 @@ export const createOwnerPolicies = ({
           .execute(),
       ),
 
-    create: ({ realm, clientId, resourceId, ownerId }, fields) => {
+    create: ({ realm, clientId, resourceId, ownerId }, fields, most) => {
       const id = newId()
       const row: OwnerPolicyRow = {
         id,
@@ -208,10 +205,16 @@ export const createOwnerPolicies = ({
         ...columnsOf(fields),
         created_at: clock.now(),
       }
+      const stored = db
+        .selectFrom('owner_policies')
+        .select(({ fn }) => fn.countAll().as('stored'))
+        .where('resource_id', '=', resourceId)
       return {
         id,
         statements: [
+          holdDocument(storage, resourceId),
           ...insertRows(db, 'owner_policies', [row]),
+          atMost(storage, stored, most, ownerPolicyLimitGuard),
           ...partyStatements(id, fields.parties),
         ],
       }

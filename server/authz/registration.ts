@@ -13,8 +13,10 @@ import { Problem } from '#schemas/problems.ts'
 import { systemCaller } from '#server/http/caller.ts'
 import { type Operation, runtimeDoor } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
-import type { RealmView } from '#server/storage/documents/copy.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
+import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
+import { atMostChanges } from '#server/storage/documents/changes.ts'
+import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { AuthzLimits } from './limits.ts'
 
@@ -35,34 +37,69 @@ export interface Registration {
   remove(place: RegistrationPlace, id: string): Promise<void>
 }
 
+/** The guard of what is one too many; the writer does not decide again, since what it counts by would be the same. */
+const limitGuard = 'final:authz-limits'
+/** Attempts; each one that fails means that concurrent writes were taken. */
+const rounds = 50
+
 export const createRegistration = ({
+  storage: { db },
   writer,
+  fresh,
   limits,
 }: {
+  readonly storage: Pick<Storage, 'db'>
   readonly writer: Writer
-  readonly limits: Pick<AuthzLimits, 'resourcesOfClient' | 'resourcesOfOwner'>
+  readonly fresh: Copy['fresh']
+  readonly limits: Pick<AuthzLimits, 'resourcesOfClient' | 'resourcesOfOwner' | 'scopesOfClient'>
 }): Registration => {
-  const refuseBeyond = async (
+  /** Each document that was added since the view is a change of its kind, and so is each that this write adds. */
+  const fewChanges = (view: RealmView, kind: string, room: number): Statement =>
+    atMostChanges({ db }, { ...view, kind }, room, limitGuard)
+
+  const ofClient = async (
+    kind: string,
     { view, client }: RegistrationPlace,
+  ): Promise<readonly StoredDocument[]> =>
+    (await view.list(kind)).filter(({ parentId }) => parentId === client.id)
+
+  /** How many resources more there may be; throws where one is too many. */
+  const roomForResource = async (
+    place: RegistrationPlace,
     { owner }: ResourceFields,
-  ): Promise<void> => {
-    const stored = (await view.list(AuthzResource.kind)).filter(
-      ({ parentId }) => parentId === client.id,
-    )
-    if (stored.length >= limits.resourcesOfClient)
+    before?: StoredDocument,
+  ): Promise<number> => {
+    const stored = await ofClient(AuthzResource.kind, place)
+    const ofAll = before ? Number.POSITIVE_INFINITY : limits.resourcesOfClient - stored.length
+    if (ofAll <= 0)
       throw new Problem(
         'forbidden',
         `the resource server has ${stored.length} resources, the most that it may register: remove some`,
       )
-    if (owner === undefined) return
-    const owned = stored.filter(
-      (document) => contentOf<AuthzResourceDoc>(document).owner === owner,
-    ).length
+    const ownerOf = (document: StoredDocument) => contentOf<AuthzResourceDoc>(document).owner
+    if (owner === undefined || (before && ownerOf(before) === owner)) return ofAll
+    const owned = stored.filter((document) => ownerOf(document) === owner).length
     if (owned >= limits.resourcesOfOwner)
       throw new Problem(
         'forbidden',
         `the owner has ${owned} resources here, the most that a user may have: remove some`,
       )
+    return Math.min(ofAll, limits.resourcesOfOwner - owned)
+  }
+
+  const roomForScopes = async (
+    place: RegistrationPlace,
+    added: readonly Operation[],
+  ): Promise<number> => {
+    if (added.length === 0) return Number.POSITIVE_INFINITY
+    const { length } = await ofClient(AuthzScope.kind, place)
+    const room = limits.scopesOfClient - length
+    if (room < added.length)
+      throw new Problem(
+        'forbidden',
+        `the resource server has ${length} scopes, and may have ${limits.scopesOfClient}: remove some`,
+      )
+    return room
   }
 
   /** Scopes that the client names for the first time come to be with the resource. */
@@ -82,12 +119,14 @@ export const createRegistration = ({
   const write = async (
     { view, client, sourceIp }: RegistrationPlace,
     operations: readonly Operation[],
+    guards: readonly Statement[] = [],
   ) =>
     writer.write({
       realm: view.realm,
       caller: { ...systemCaller, actor: client.id, sourceIp },
       door: runtimeDoor,
       operations,
+      alongside: () => ({ statements: guards, events: [] }),
     })
 
   const registered = async ({ view, client }: RegistrationPlace, id: string) => {
@@ -99,40 +138,59 @@ export const createRegistration = ({
     return document
   }
 
+  /** Writes a resource and its new scopes, within the limits also where others write at the same moment. */
+  const writeWithin = async (seen: RegistrationPlace, fields: ResourceFields, put: Operation) => {
+    let place = seen
+    for (let round = 1; ; round += 1) {
+      const before = put.id === undefined ? undefined : await registered(place, put.id)
+      const scopes = await newScopes(place, fields)
+      // A rename is two changes, and adds nothing.
+      const renames = before && before.key !== put.key ? 1 : 0
+      const room = (await roomForResource(place, fields, before)) + renames
+      const guards = [
+        fewChanges(place.view, AuthzResource.kind, room),
+        fewChanges(place.view, AuthzScope.kind, await roomForScopes(place, scopes)),
+      ]
+      try {
+        return await write(place, [...scopes, put], guards)
+      } catch (error) {
+        const isCrowded = error instanceof GuardFailedError && error.guard === limitGuard
+        if (!isCrowded) throw error
+        if (round === rounds)
+          throw new Problem('conflict', 'the resources keep changing; try again', { cause: error })
+        const view = await fresh(seen.view.realm)
+        if (!view) throw new Problem('not-found', 'there is no such realm')
+        place = { ...seen, view }
+      }
+    }
+  }
+
   return {
     create: async (place, fields) => {
-      await refuseBeyond(place, fields)
       const key = `${place.client.clientId}/${fields.name}`
-      const { effects } = await write(place, [
-        ...(await newScopes(place, fields)),
-        {
-          op: 'put',
-          kind: AuthzResource,
-          key,
-          doc: fields,
-          secrets: {},
-          expect: { exists: false },
-        },
-      ])
+      const { effects } = await writeWithin(place, fields, {
+        op: 'put',
+        kind: AuthzResource,
+        key,
+        doc: fields,
+        secrets: {},
+        expect: { exists: false },
+      })
       const made = effects.find(({ after }) => after?.kind === AuthzResource.kind)?.after
       if (!made) throw new Error('the write path made no resource')
       return made.id
     },
 
     replace: async (place, id, fields) => {
-      await registered(place, id)
-      await write(place, [
-        ...(await newScopes(place, fields)),
-        {
-          op: 'put',
-          kind: AuthzResource,
-          key: `${place.client.clientId}/${fields.name}`,
-          id,
-          doc: fields,
-          secrets: {},
-          expect: { exists: true },
-        },
-      ])
+      await writeWithin(place, fields, {
+        op: 'put',
+        kind: AuthzResource,
+        key: `${place.client.clientId}/${fields.name}`,
+        id,
+        doc: fields,
+        secrets: {},
+        expect: { exists: true },
+      })
     },
 
     remove: async (place, id) => {

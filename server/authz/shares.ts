@@ -8,9 +8,14 @@ import { newId } from '#server/platform/ids.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, statement } from '#server/storage/statements.ts'
 import type { ResourceShareRow } from '#server/storage/tables/authz-tables.ts'
+import { holdUsers } from '#server/users/user-rows.ts'
+import { atMost } from './holding-limits.ts'
+import type { AuthzLimits } from './limits.ts'
 
 /** The guard of a share that is not there, or is not the owner's. */
 export const shareGuard = 'resource-share'
+/** The guard of requests that are too many. */
+export const shareLimitGuard = 'resource-share-limit'
 
 /** A scope of a resource of an owner; null for a resource without scopes. */
 export interface SharedScope {
@@ -48,8 +53,14 @@ export interface Shares {
   ofRequester(realm: string, requesterId: string): Promise<ResourceShareRow[]>
   /** How many requests of all users wait for the owner. */
   waitingFor(realm: string, ownerId: string): Promise<number>
-  /** Asks the owner; what was asked for or granted before stays as it is. */
-  request(shared: SharedScope): Statement
+  /**
+   * Asks the owners for one requester; what was asked for or granted before stays as it is. Fails the guard
+   * `resource-share-limit` where more requests than the limits allow would wait then.
+   */
+  request(
+    shared: readonly SharedScope[],
+    limits: Pick<AuthzLimits, 'requestsOfRequester' | 'requestsOfOwner'>,
+  ): Statement[]
   /** Shares without a request, or grants one that waits. */
   grant(shared: SharedScope): Statement
   /** Fails the guard `resource-share` unless the owner is asked for it. */
@@ -61,10 +72,11 @@ export interface Shares {
 }
 
 export const createShares = ({
+  storage,
   storage: { db },
   clock,
 }: {
-  readonly storage: Pick<Storage, 'db'>
+  readonly storage: Pick<Storage, 'db' | 'dialect'>
   readonly clock: Clock
 }): Shares => {
   const rowOf = (shared: SharedScope, isGranted: boolean): ResourceShareRow => {
@@ -83,6 +95,29 @@ export const createShares = ({
     }
   }
   const once = ['resource_id', 'requester_id', 'scope'] as const
+
+  const ask = (shared: SharedScope): Statement =>
+    statement(
+      db
+        .insertInto('resource_shares')
+        .values(rowOf(shared, false))
+        // A share of an owner before this one counts no longer: it becomes a request to this one.
+        .onConflict((conflict) =>
+          conflict
+            .columns([...once])
+            .doUpdateSet({ granted: 0, granted_at: null, owner_id: shared.ownerId })
+            .where('resource_shares.owner_id', '!=', shared.ownerId),
+        ),
+    )
+
+  const waitingOf = (party: 'owner_id' | 'requester_id', realm: string, userId: string) =>
+    db
+      .selectFrom('resource_shares')
+      .select(({ fn }) => fn.countAll<number | string>().as('waiting'))
+      .where(party, '=', userId)
+      .where('realm', '=', realm)
+      .where('granted', '=', 0)
+
   return {
     list: ({
       clientId,
@@ -140,29 +175,24 @@ export const createShares = ({
         .execute(),
 
     waitingFor: async (realm, ownerId) => {
-      const { waiting } = await db
-        .selectFrom('resource_shares')
-        .select(({ fn }) => fn.countAll<number | string>().as('waiting'))
-        .where('owner_id', '=', ownerId)
-        .where('realm', '=', realm)
-        .where('granted', '=', 0)
-        .executeTakeFirstOrThrow()
+      const { waiting } = await waitingOf('owner_id', realm, ownerId).executeTakeFirstOrThrow()
       return Number(waiting)
     },
 
-    request: (shared) =>
-      statement(
-        db
-          .insertInto('resource_shares')
-          .values(rowOf(shared, false))
-          // A share of an owner before this one counts no longer: it becomes a request to this one.
-          .onConflict((conflict) =>
-            conflict
-              .columns([...once])
-              .doUpdateSet({ granted: 0, granted_at: null, owner_id: shared.ownerId })
-              .where('resource_shares.owner_id', '!=', shared.ownerId),
-          ),
-      ),
+    request: (shared, { requestsOfRequester, requestsOfOwner }) => {
+      const [first] = shared
+      if (!first) return []
+      const { realm, requesterId } = first
+      const owners = [...new Set(shared.map(({ ownerId }) => ownerId))]
+      const within = (party: 'owner_id' | 'requester_id', userId: string, most: number) =>
+        atMost(storage, waitingOf(party, realm, userId), most, shareLimitGuard)
+      return [
+        holdUsers(storage, [requesterId, ...owners]),
+        ...shared.map(ask),
+        within('requester_id', requesterId, requestsOfRequester),
+        ...owners.map((ownerId) => within('owner_id', ownerId, requestsOfOwner)),
+      ]
+    },
 
     grant: (shared) =>
       statement(

@@ -6,12 +6,16 @@
 import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { holdDocument } from '#server/storage/documents/reads.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
+import { atMost } from './holding-limits.ts'
 
 export const ticketSeconds = 300
 
 /** The guard of a ticket that was used before. */
 export const ticketGuard = 'permission-ticket'
+/** The guard of a ticket that is one too many. */
+export const ticketLimitGuard = 'permission-ticket-limit'
 
 /** A resource and some of its scopes; without scopes, all that it has. */
 export interface TicketPermission {
@@ -36,20 +40,21 @@ export interface NewTicket {
 
 export interface Tickets {
   create(ticket: NewTicket): { readonly ticket: string; readonly statements: Statement[] }
+  /** Around those of `create`: fails the guard `permission-ticket-limit` where more of the resource server could be used then. */
+  within(clientId: string, most: number, statements: readonly Statement[]): Statement[]
   /** Nothing for a ticket that has expired, was used, or is another realm's or another requester's. */
   find(realm: string, ticket: string, requesterId: string): Promise<Ticket | undefined>
-  /** How many of the resource server can still be used. */
-  waitingAt(clientId: string): Promise<number>
   /** Fails the guard `permission-ticket` where another request has used it. */
   use(id: string): Statement
   forgetStatement(): Statement
 }
 
 export const createTickets = ({
+  storage,
   storage: { db },
   clock,
 }: {
-  readonly storage: Pick<Storage, 'db'>
+  readonly storage: Pick<Storage, 'db' | 'dialect'>
   readonly clock: Clock
 }): Tickets => ({
   create: ({ realm, clientId, permissions, requesterId = null }) => {
@@ -82,14 +87,17 @@ export const createTickets = ({
     return { id: row.id, clientId: row.client_id, permissions }
   },
 
-  waitingAt: async (clientId) => {
-    const { waiting } = await db
+  within: (clientId, most, statements) => {
+    const waiting = db
       .selectFrom('permission_tickets')
-      .select(({ fn }) => fn.countAll<number | string>().as('waiting'))
+      .select(({ fn }) => fn.countAll().as('waiting'))
       .where('client_id', '=', clientId)
       .where('expires_at', '>', clock.now())
-      .executeTakeFirstOrThrow()
-    return Number(waiting)
+    return [
+      holdDocument(storage, clientId),
+      ...statements,
+      atMost(storage, waiting, most, ticketLimitGuard),
+    ]
   },
 
   use: (id) => guarded(db.deleteFrom('permission_tickets').where('id', '=', id), ticketGuard),

@@ -102,7 +102,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const realm = openRealm({ config, storage, copy, clock, secrets, recorder, users, credentials })
   const { directoryGroups: groups, lastAdmin: { aroundData: keepAdministrator } } = realm
   const { sync: syncDirectory, scheduled: scheduledSyncs } = directories.openSync({ recorder, groups, keepAdministrator })
-  const authz = openAuthz({ storage, clock, realm })
+  const authz = openAuthz({ storage, copy, clock, realm })
   const webhooks = openWebhooks({ storage, copy, clock, logger, outgoing, vault, jobs, audit, realm })
   const http = openHttp({ baseUrl, clock, secrets, mapError, metrics })
   const broker = openBroker({ storage, copy, clock, secrets, outgoing, recorder, metrics, jobs, keys, sessions, tokens, http })

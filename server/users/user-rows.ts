@@ -67,6 +67,22 @@ export const userWhoMaySignIn = (dialect: Dialect) =>
     ),
   )
 
+/** Other writes that hold one of the users come before or after. In one order, so that no two wait for each other. */
+export const holdUsers = (
+  { db, dialect }: Pick<Storage, 'db' | 'dialect'>,
+  ids: readonly string[],
+): Statement =>
+  statement(
+    held(
+      dialect,
+      db
+        .selectFrom('users')
+        .select('id')
+        .where('id', 'in', [...ids])
+        .orderBy('id'),
+    ),
+  )
+
 /** Writes the row as it is, which locks it until the commit. */
 const sameVersion = ({ db }: Db) =>
   db.updateTable('users').set((eb) => ({ version: eb.ref('version') }))

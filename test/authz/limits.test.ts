@@ -25,37 +25,80 @@ describe.each(backends)('the limits of authorization services ($name)', (backend
   })
   afterAll(() => site.close())
 
-  it('are those of resources: of a resource server, and of an owner at it', async () => {
-    const { writer } = site.server.areas.realm
+  const lax = { resourcesOfClient: 1000, resourcesOfOwner: 1000, scopesOfClient: 1000 }
+  /** Registers as the resource server does, with lower limits. */
+  const registrationWith = async (limits: Partial<typeof lax>) => {
+    const { realm, storage, copy } = site.server.areas
+    const registration = createRegistration({
+      storage,
+      writer: realm.writer,
+      fresh: copy.fresh,
+      limits: { ...lax, ...limits },
+    })
     const issuer = await issuerOf(site)
     const document = await issuer.view.byId('client', site.api.id)
     if (!document) throw new Error('no client')
     const place = { view: issuer.view, client: clientOf(document), sourceIp: '127.0.0.1' }
-    const create = (
-      limits: { resourcesOfClient: number; resourcesOfOwner: number },
-      owner?: string,
-    ) =>
-      createRegistration({ writer, limits }).create(place, {
-        name: newId().replaceAll('-', 'x'),
-        uris: [],
-        scopes: [],
-        attributes: {},
-        ownerManagedAccess: false,
-        ...(owner === undefined ? {} : { owner }),
-      })
-    await expect(create({ resourcesOfClient: 1, resourcesOfOwner: 9 })).rejects.toThrow(
+    const fieldsOf = (owner?: string, scopes: string[] = []) => ({
+      name: newId().replaceAll('-', 'x'),
+      uris: [],
+      scopes,
+      attributes: {},
+      ownerManagedAccess: false,
+      ...(owner === undefined ? {} : { owner }),
+    })
+    return {
+      create: (owner?: string, scopes?: string[]) =>
+        registration.create(place, fieldsOf(owner, scopes)),
+      replace: (id: string, owner?: string) => registration.replace(place, id, fieldsOf(owner)),
+    }
+  }
+  const successes = async (all: readonly Promise<unknown>[]): Promise<number> =>
+    (await Promise.allSettled(all)).filter(({ status }) => status === 'fulfilled').length
+  const many = Array.from({ length: 12 }, (_, n) => n)
+  const storedBy = async (kind: string): Promise<number> => {
+    const { view } = await issuerOf(site)
+    return (await view.list(kind)).filter(({ parentId }) => parentId === site.api.id).length
+  }
+
+  it('are those of resources: of a resource server, and of an owner at it', async () => {
+    const full = await registrationWith({ resourcesOfClient: 1 })
+    await expect(full.create()).rejects.toThrow(
       'the resource server has 1 resources, the most that it may register',
     )
-    const ofOne = { resourcesOfClient: 9, resourcesOfOwner: 1 }
-    await expect(create(ofOne, site.alice.id)).rejects.toThrow(
-      'the owner has 1 resources here, the most that a user may have',
+    const { create } = await registrationWith({ resourcesOfOwner: 1 })
+    const refused = 'the owner has 1 resources here, the most that a user may have'
+    await expect(create(site.alice.id)).rejects.toThrow(refused)
+    const ofBob = await create(site.bob.id)
+    const moving = await registrationWith({ resourcesOfOwner: 1 })
+    await expect(moving.replace(ofBob, site.alice.id)).rejects.toThrow(refused)
+    await expect(moving.replace(ofBob, site.bob.id)).resolves.toBeUndefined()
+  })
+
+  it('are those of scopes, which stay when their resources go', async () => {
+    const before = await storedBy('authz-scope')
+    const { create } = await registrationWith({ scopesOfClient: before + 2 })
+    await expect(create(undefined, ['new-1', 'new-2', 'new-3'])).rejects.toThrow(
+      `the resource server has ${before} scopes, and may have ${before + 2}`,
     )
-    await expect(create(ofOne, site.bob.id)).resolves.toEqual(expect.any(String))
+    await expect(create(undefined, ['new-1', 'new-2'])).resolves.toEqual(expect.any(String))
+  })
+
+  it('hold for registrations at the same moment', async () => {
+    const before = await storedBy('authz-resource')
+    const all = await registrationWith({ resourcesOfClient: before + 3 })
+    expect(await successes(many.map(() => all.create()))).toBe(3)
+    const carol = await addUser(site, { username: 'carol' })
+    const owned = await registrationWith({ resourcesOfOwner: 3 })
+    expect(await successes(many.map(() => owned.create(carol.id)))).toBe(3)
+    const scopes = await storedBy('authz-scope')
+    const scoped = await registrationWith({ scopesOfClient: scopes + 3 })
+    expect(await successes(many.map((n) => scoped.create(undefined, [`many-${n}`])))).toBe(3)
   })
 
   it('are those of tickets that are unused: 429 with Retry-After, until some expire', async () => {
     const { storage, authz } = site.server.areas
-    const many = Array.from({ length: authz.limits.ticketsOfClient }, () => ({
+    const stored = Array.from({ length: authz.limits.ticketsOfClient - 3 }, () => ({
       id: newId(),
       realm: 'acme',
       client_id: site.api.id,
@@ -63,9 +106,11 @@ describe.each(backends)('the limits of authorization services ($name)', (backend
       permissions: '[]',
       expires_at: now + 300_000,
     }))
-    await storage.commit(insertRows(storage.db, 'permission_tickets', many))
+    await storage.commit(insertRows(storage.db, 'permission_tickets', stored))
     const ask = async () =>
       site.json('POST', '/authz/protection/permission', await site.pat(), { resource_id: diary })
+    const answers = await Promise.all(many.map(ask))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(3)
     const refused = await ask()
     expect([refused.status, refused.body.error]).toEqual([429, 'temporarily_unavailable'])
     expect(refused.body.error_description).toContain('10000 tickets of this resource server')
@@ -124,5 +169,81 @@ describe.each(backends)('the limits of authorization services ($name)', (backend
     const refused = await submit(await site.tokenOf(site.spa, site.bob))
     expect(refused.error).toBe('request_denied')
     expect(refused.error_description).toContain('wait for the owner')
+  })
+
+  it('hold for requests to owners at the same moment, of one user and to one owner', async () => {
+    const { limits } = site.server.areas.authz
+    const scopes = many.map((n) => `at-once-${n}`)
+    const album = await site.register({
+      name: 'album',
+      owner: 'bob',
+      ownerManagedAccess: true,
+      resource_scopes: scopes,
+    })
+    const asks = async (tokens: readonly string[]): Promise<number> => {
+      const tickets = await Promise.all(
+        scopes.map((scope) => site.ticket({ resource_id: album, resource_scopes: [scope] })),
+      )
+      const answers = await Promise.all(
+        tickets.map((ticket, n) =>
+          site.rpt(tokens[n % tokens.length] ?? '', { ticket, submit_request: 'true' }),
+        ),
+      )
+      expect(new Set(answers.map(({ body }) => body.error))).toEqual(
+        new Set(['request_submitted', 'request_denied']),
+      )
+      return answers.filter(({ body }) => body.error === 'request_submitted').length
+    }
+    const frank = await addUser(site, { username: 'frank' })
+    const few = Array.from({ length: limits.requestsOfRequester - 3 }, (_, n) => `f${n}`)
+    await wait(frank.id, site.alice.id, few)
+    expect(await asks([await site.tokenOf(site.spa, frank)])).toBe(3)
+    const grace = await addUser(site, { username: 'grace' })
+    await wait(
+      grace.id,
+      site.bob.id,
+      Array.from({ length: limits.requestsOfOwner - 6 }, (_, n) => `g${n}`),
+    )
+    const users = await Promise.all(
+      ['heidi', 'ivan', 'judy'].map((username) => addUser(site, { username })),
+    )
+    const tokens = await Promise.all(users.map((user) => site.tokenOf(site.spa, user)))
+    expect(await asks(tokens)).toBe(3)
+  })
+
+  it('hold for policies of an owner at the same moment', async () => {
+    const { authz, storage } = site.server.areas
+    const place = {
+      realm: 'acme',
+      clientId: site.api.id,
+      resourceId: diary,
+      ownerId: site.alice.id,
+    }
+    const most = authz.limits.policiesOfResource
+    const parties = { documents: [], users: [site.bob.id] }
+    for (let n = 0; n < most - 3; n += 1) {
+      const fields = {
+        name: `p${n}`,
+        scopes: [],
+        decisionStrategy: 'AFFIRMATIVE' as const,
+        parties,
+      }
+      await storage.commit(authz.ownerPolicies.create(place, fields, most).statements)
+    }
+    const token = await site.pat()
+    const answers = await Promise.all(
+      many.map((n) =>
+        site.json('POST', `/authz/protection/uma-policy/${diary}`, token, {
+          name: `at once ${n}`,
+          users: ['bob'],
+        }),
+      ),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([
+      ...Array.from({ length: 3 }, () => 201),
+      ...Array.from({ length: 9 }, () => 403),
+    ])
+    const refused = answers.find(({ status }) => status === 403)
+    expect(refused?.body.error_description).toContain('100 policies of its owner')
   })
 })

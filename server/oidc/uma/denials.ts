@@ -9,8 +9,9 @@ import type { Question, Resource, ResourceAnswer } from '#server/authz/evaluatio
 import { isNamed } from '#server/authz/evaluation/facts.ts'
 import type { AuthzArea } from '#server/authz/open.ts'
 import type { ResourceServer } from '#server/authz/resource-servers.ts'
-import type { SharedScope } from '#server/authz/shares.ts'
+import { type SharedScope, shareLimitGuard } from '#server/authz/shares.ts'
 import type { Ticket } from '#server/authz/tickets.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
 import type { Users } from '#server/users/users.ts'
 import { type OAuthError, oauthError } from '../errors.ts'
 import { isDelegated } from '../token/acting.ts'
@@ -36,6 +37,9 @@ const requestSubmitted = oauthError('request_submitted', 403)
 
 /** Seconds between two questions whether the owner has decided. */
 const interval = 5
+
+/** Attempts to ask owners; each one that fails means that concurrent requests were taken. */
+const rounds = 10
 
 /** Scopes that an owner could share, by resource. */
 const deniedScopes = (
@@ -86,27 +90,35 @@ export const createDenials = ({
     return wanted
   }
 
-  /** Why owners are not asked; nothing where there is room for the requests that are new. */
-  const crowdedBy = async (
+  /** The requests that are new, and why owners are not asked for them where there is no room. */
+  const newAmong = async (
     realm: string,
     requests: readonly SharedScope[],
-  ): Promise<string | undefined> => {
+  ): Promise<{ readonly added: readonly SharedScope[]; readonly crowded?: string }> => {
     const { requestsOfRequester, requestsOfOwner } = limits
     const rows = await shares.ofRequester(realm, requests[0]?.requesterId ?? '')
-    const known = new Set(rows.map(({ resource_id, scope }) => `${resource_id} ${scope}`))
-    const added = requests.filter(
-      ({ resourceId, scope }) => !known.has(`${resourceId} ${scope ?? ''}`),
+    const known = new Set(
+      rows.map(({ resource_id, scope, owner_id }) => `${resource_id} ${owner_id} ${scope}`),
     )
-    if (added.length === 0) return undefined
+    const added = requests.filter(
+      ({ resourceId, scope, ownerId }) => !known.has(`${resourceId} ${ownerId} ${scope ?? ''}`),
+    )
+    if (added.length === 0) return { added }
     const waiting = rows.filter(({ granted }) => granted === 0).length
     if (waiting + added.length > requestsOfRequester)
-      return `not authorized, and no owner was asked: ${waiting} requests of the user wait, and ${requestsOfRequester} may`
+      return {
+        added: [],
+        crowded: `not authorized, and no owner was asked: ${waiting} requests of the user wait, and ${requestsOfRequester} may`,
+      }
     for (const [ownerId, ofOwner] of Map.groupBy(added, (one) => one.ownerId)) {
       const before = await shares.waitingFor(realm, ownerId)
       if (before + ofOwner.length > requestsOfOwner)
-        return `not authorized, and the owner was not asked: ${before} requests wait for the owner, and ${requestsOfOwner} may`
+        return {
+          added: [],
+          crowded: `not authorized, and the owner was not asked: ${before} requests wait for the owner, and ${requestsOfOwner} may`,
+        }
     }
-    return undefined
+    return { added }
   }
 
   const isWaiting = async ({ party, context, answers }: Denied): Promise<boolean> => {
@@ -132,11 +144,13 @@ export const createDenials = ({
       detail: `asked through ${context.client.clientId}`,
     }))
 
-  return async (denied) => {
-    const { context, party, server, ticket } = denied
-    if (!ticket) return requestDenied('not authorized')
-    const wanted = flagIn(context.form, 'submit_request', false) ? await requestsOf(denied) : []
-    const crowded = wanted.length > 0 ? await crowdedBy(context.issuer.name, wanted) : undefined
+  const answer = async (
+    denied: Denied,
+    ticket: Ticket,
+    wanted: readonly SharedScope[],
+  ): Promise<OAuthError> => {
+    const { context, party, server } = denied
+    const { added, crowded } = await newAmong(context.issuer.name, wanted)
     const requests = crowded === undefined ? wanted : []
     const isSubmitted = crowded === undefined && (requests.length > 0 || (await isWaiting(denied)))
     const isUnknown = party.user === undefined
@@ -149,8 +163,8 @@ export const createDenials = ({
             requesterId: context.client.id,
           })
         : undefined
-    await recorder.append(
-      [tickets.use(ticket.id), ...(next?.statements ?? []), ...requests.map(shares.request)],
+    await recorder.commit(
+      [tickets.use(ticket.id), ...(next?.statements ?? []), ...shares.request(added, limits)],
       requestEvents(denied, requests),
     )
     if (isSubmitted)
@@ -165,5 +179,19 @@ export const createDenials = ({
         },
       })
     return requestDenied(crowded ?? 'not authorized')
+  }
+
+  return async (denied) => {
+    const { context, ticket } = denied
+    if (!ticket) return requestDenied('not authorized')
+    const wanted = flagIn(context.form, 'submit_request', false) ? await requestsOf(denied) : []
+    for (let round = 1; ; round += 1)
+      try {
+        return await answer(denied, ticket, wanted)
+      } catch (error) {
+        // Concurrent requests took the room that was left: the next look sees them.
+        const isCrowded = error instanceof GuardFailedError && error.guard === shareLimitGuard
+        if (!isCrowded || round === rounds) throw error
+      }
   }
 }

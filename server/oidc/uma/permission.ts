@@ -9,6 +9,7 @@ import type { Recorder } from '#server/audit/audit.ts'
 import type { AuthzArea } from '#server/authz/open.ts'
 import type { ResourceServer } from '#server/authz/resource-servers.ts'
 import type { TicketPermission } from '#server/authz/tickets.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
@@ -87,18 +88,22 @@ export const permission = (parts: PermissionParts): Endpoint => {
     const { client } = await protectionCaller(parts, issuer, incoming, reply)
     const server = await authz.resourceServers(issuer.view, client)
     const permissions = [readBody(incoming)].flat().map((one) => permissionIn(server, one))
-    if ((await authz.tickets.waitingAt(client.id)) >= authz.limits.ticketsOfClient)
-      throw tooMany(
-        `${authz.limits.ticketsOfClient} tickets of this resource server are unused: wait until some expire`,
-        { retryAfter: 60 },
-      )
     const { ticket, statements } = authz.tickets.create({
       realm: issuer.name,
       clientId: client.id,
       permissions,
     })
     // As a pushed authorization request: what comes of it is audited.
-    await recorder.append(statements, [])
+    const most = authz.limits.ticketsOfClient
+    await recorder
+      .commit(authz.tickets.within(client.id, most, statements), [])
+      .catch((error: unknown) => {
+        if (!(error instanceof GuardFailedError)) throw error
+        throw tooMany(
+          `${most} tickets of this resource server are unused: wait until some expire`,
+          { retryAfter: 60 },
+        )
+      })
     return reply.code(201).header('cache-control', 'no-store').send({ ticket })
   }
 

@@ -8,6 +8,7 @@ import type { Recorder } from '#server/audit/audit.ts'
 import type { Resource } from '#server/authz/evaluation/evaluate.ts'
 import type { AuthzArea } from '#server/authz/open.ts'
 import type { OwnerPolicy } from '#server/authz/owner-policies.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
 import type { Users } from '#server/users/users.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
@@ -112,18 +113,21 @@ export const umaPolicy = (parts: UmaPolicyParts): Endpoint => {
     const { issuer, client } = place
     const fields = await policyFieldsIn(readBody(request), resource, { view: issuer.view, users })
     await refuseTaken(place, resource, fields.name)
-    if ((await ownerPolicies.countOf(resource.id)) >= limits.policiesOfResource)
-      throw forbidden(
-        `the resource has ${limits.policiesOfResource} policies of its owner, the most there may be: remove some`,
-      )
     const made = {
       realm: issuer.name,
       clientId: client.id,
       resourceId: resource.id,
       ownerId: owner.id,
     }
-    const { id, statements } = ownerPolicies.create(made, fields)
-    await write(place, statements, resource.id, `policy ${fields.name} created`)
+    const most = limits.policiesOfResource
+    const { id, statements } = ownerPolicies.create(made, fields, most)
+    const detail = `policy ${fields.name} created`
+    await write(place, statements, resource.id, detail).catch((error: unknown) => {
+      if (!(error instanceof GuardFailedError)) throw error
+      throw forbidden(
+        `the resource has ${most} policies of its owner, the most there may be: remove some`,
+      )
+    })
     return reply
       .code(201)
       .header('location', `${issuer.url}${path}/${id}`)

@@ -2,7 +2,7 @@
 
 import { sql } from 'kysely'
 import type { Statement, Storage } from '../contract.ts'
-import { inSlices, statement } from '../statements.ts'
+import { guarded, inSlices, statement } from '../statements.ts'
 
 /** A node that is further behind than this discards its copy and reads all documents again. */
 const keptChanges = 1000
@@ -51,6 +51,33 @@ export const touchStatements = (
     ...changeStatements(storage, realm, places),
     ...(announcement ? [announcement] : []),
   ]
+}
+
+/**
+ * After a write that counts the realm's sequence up: fails the guard where more documents of the kind have changed since the realm was at
+ * `seq`, those of the write included, or where the log does not reach back so far.
+ */
+export const atMostChanges = (
+  { db }: Pick<Storage, 'db'>,
+  { realm, seq, kind }: { readonly realm: string; readonly seq: number; readonly kind: string },
+  most: number,
+  guard: string,
+): Statement => {
+  const changes = db
+    .selectFrom('changes')
+    .select(({ fn }) => fn.countAll<number>().as('changes'))
+    .where('realm', '=', realm)
+    .where('kind', '=', kind)
+    .where('seq', '>', seq)
+  return guarded(
+    db
+      .selectFrom('realms')
+      .select('name')
+      .where('name', '=', realm)
+      .where('seq', '<=', seq + keptChanges)
+      .where(({ eb }) => eb(changes, '<=', Math.min(most, Number.MAX_SAFE_INTEGER))),
+    guard,
+  )
 }
 
 /** Empties the log of a realm: every node that follows it reads the realm again. */

@@ -1,7 +1,8 @@
 /** The queries over documents. */
 
 import { type Kysely, sql } from 'kysely'
-import { inSlices } from '../statements.ts'
+import type { Statement, Storage } from '../contract.ts'
+import { held, inSlices, statement } from '../statements.ts'
 import type { DocumentRow, RealmRow, Tables } from '../tables/tables.ts'
 import { refusal } from '../values.ts'
 import { documentOf, type StoredDocument } from './document.ts'
@@ -119,3 +120,10 @@ export const referrersOf = async (
         .execute(),
     )
   ).map(documentOf)
+
+/** Other writes that hold the document come before or after. */
+export const holdDocument = (
+  { db, dialect }: Pick<Storage, 'db' | 'dialect'>,
+  id: string,
+): Statement =>
+  statement(held(dialect, db.selectFrom('documents').select('id').where('id', '=', id)))

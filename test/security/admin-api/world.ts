@@ -166,6 +166,7 @@ export const createWorld = (server: TestServer): World => {
           decisionStrategy: 'AFFIRMATIVE',
           parties: { documents: [clientId], users: [] },
         },
+        authz.limits.policiesOfResource,
       )
       await storage.commit(statements)
       return id
