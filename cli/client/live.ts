@@ -7,8 +7,6 @@ import type { Doc } from '#schemas/json-schema.ts'
 import type { ChainPart, EventRecord } from '#schemas/wire/events.ts'
 import type { Finding } from '#schemas/wire/findings.ts'
 import type {
-  AuthzEvaluation,
-  AuthzQuestion,
   ClientSecretRecord,
   InitialTokenRecord,
   KeyRecord,
@@ -18,6 +16,7 @@ import type {
   UserRecord,
 } from '#schemas/wire/records.ts'
 import { agentCalls } from './agents/calls.ts'
+import { authzCalls } from './authz.ts'
 import { directoryCalls } from './directories.ts'
 import { followEvents } from './event-stream.ts'
 import { type Call, path } from './http/call.ts'
@@ -217,14 +216,6 @@ const clientCalls = (call: Call) => ({
   ): Promise<InitialTokenRecord> {
     const tokens = path`/admin/realms/${realm}/provisioning/initial-access-tokens`
     return (await call<InitialTokenRecord>('POST', tokens, { json })).body
-  },
-})
-
-const authzCalls = (call: Call) => ({
-  /** A decision of the client's authorization services, explained. */
-  async evaluate(realm: string, client: string, json: AuthzQuestion): Promise<AuthzEvaluation> {
-    const where = path`/admin/realms/${realm}/clients/${client}/authz/evaluate`
-    return (await call<AuthzEvaluation>('POST', where, { json, repeatable: true })).body
   },
 })
 

@@ -9,6 +9,8 @@ import { activateAgent, attestAgent, suspendAgent } from './agents/move.ts'
 import { reviewAgents } from './agents/review.ts'
 import { revokeAgent } from './agents/revoke.ts'
 import { evaluateAuthz } from './authz/evaluate.ts'
+import { listOwnerPolicies } from './authz/owner-policies.ts'
+import { listShares } from './authz/shares.ts'
 import { initialToken } from './clients/initial-token.ts'
 import { clientSecret } from './clients/secret.ts'
 import { syncDirectory } from './directories/sync.ts'
@@ -96,7 +98,11 @@ export const commandGroups: readonly CommandGroup[] = [
         clientSecret,
         initialToken,
       ]),
-      noun('authz', 'try the policies of authorization services', [evaluateAuthz]),
+      noun('authz', 'try the policies of authorization services, and list what owners share', [
+        evaluateAuthz,
+        listOwnerPolicies,
+        listShares,
+      ]),
       noun('agents', 'manage the lifecycle of agents', [
         listAgents,
         activateAgent,

@@ -238,3 +238,33 @@ export interface AuthzQuestion {
   readonly context?: { readonly time: string }
   readonly changeset?: ChangesetRequest
 }
+
+/** A policy of an owner about a resource, as `GET …/authz/owner-policies` lists it. */
+export interface OwnerPolicyRecord {
+  readonly id: string
+  readonly name: string
+  readonly description?: string
+  readonly owner: string
+  readonly resourceId: string
+  readonly resource: string
+  /** Empty for all scopes of the resource. */
+  readonly scopes: readonly string[]
+  readonly decisionStrategy: string
+  readonly roles?: readonly string[]
+  readonly groups?: readonly string[]
+  readonly clients?: readonly string[]
+  readonly users?: readonly string[]
+}
+
+/** A scope that an owner shares or is asked to share, as `GET …/authz/shares` lists it. */
+export interface ShareRecord {
+  readonly id: string
+  readonly resourceId: string
+  readonly resource: string
+  /** Null for a resource without scopes. */
+  readonly scope: string | null
+  readonly owner: string
+  readonly requester: string
+  readonly granted: boolean
+  readonly createdAt: number
+}

@@ -101,7 +101,7 @@ Examples:
     return { client, realm, isPlanned, evaluation: await api.authz.evaluate(realm, client, asked) }
   },
   views: {
-    human: async () => (await import('../../views/human/live/evaluation.ts')).showEvaluation,
+    human: async () => (await import('../../views/human/live/authz/evaluation.ts')).showEvaluation,
     json:
       () =>
       ({ evaluation }) =>

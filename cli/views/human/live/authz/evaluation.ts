@@ -1,10 +1,10 @@
 /** A decision of authorization services: a line per resource, scope, permission and policy. */
 
 import type { AuthzEvaluation, AuthzPolicyAnswer } from '#schemas/wire/records.ts'
-import type { Evaluated } from '../../../commands/authz/evaluate.ts'
-import { printOut } from '../../streams.ts'
-import { note } from '../elements/note.ts'
-import { harmless } from '../elements/text.ts'
+import type { Evaluated } from '../../../../commands/authz/evaluate.ts'
+import { printOut } from '../../../streams.ts'
+import { note } from '../../elements/note.ts'
+import { harmless } from '../../elements/text.ts'
 
 type Result = AuthzEvaluation['results'][number]
 
