@@ -5,6 +5,7 @@ import type { Recorder } from '#server/audit/audit.ts'
 import type { HttpArea } from '#server/http/open.ts'
 import type { Secrets } from '#server/keys/secrets.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { RealmArea } from '#server/realm/open.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -25,6 +26,7 @@ import { openWorkload, type WorkloadNeeds } from './workload/open.ts'
 export interface ProvisioningNeeds {
   readonly storage: Storage
   readonly clock: Clock
+  readonly logger: Logger
   readonly secrets: Pick<Secrets, 'vault'>
   readonly outgoing: Outgoing
   readonly recorder: Recorder
@@ -43,7 +45,7 @@ const metadataOf = async ({ url, view }: Issuer): Promise<Readonly<Record<string
 }
 
 export const openProvisioning = (needs: ProvisioningNeeds) => {
-  const { storage, clock, outgoing, recorder, metrics, tokens, http } = needs
+  const { storage, clock, logger, outgoing, recorder, metrics, tokens, http } = needs
   const { issuers } = needs.tokens
   const { mapError, slowRefusal } = needs.http
   const { vault } = needs.secrets
@@ -64,7 +66,7 @@ export const openProvisioning = (needs: ProvisioningNeeds) => {
       mapError,
       slowRefusal,
     }),
-    openWorkload({ clock, outgoing, recorder, metrics, tokens, http }),
+    openWorkload({ clock, logger, outgoing, recorder, metrics, tokens, http }),
   ]
 
   return {

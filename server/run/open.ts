@@ -112,7 +112,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   })
   const saml = openSaml({ storage, clock, outgoing, recorder, metrics, jobs, keys, sessions, tokens, realm, http, signIn })
   const { beginSamlLogout } = saml
-  const provisioning = openProvisioning({ storage, clock, secrets, outgoing, recorder, metrics, tokens, realm, http })
+  const provisioning = openProvisioning({ storage, clock, logger, secrets, outgoing, recorder, metrics, tokens, realm, http })
   const signals = openSignals({ storage, clock, logger, outgoing, vault, recorder, jobs, audit, tokens })
   const oidc = openOidc({
     storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, authz, http, signIn,

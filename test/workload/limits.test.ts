@@ -56,6 +56,36 @@ describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) 
     expect((await world.site.events('WORKLOAD_TOKEN')).length).toBe(20)
   })
 
+  it('a flood from many addresses is recorded by its first refusals, the first of each cause, and a count', async () => {
+    const recorded = async (): Promise<{ detail: string; outcome: string; actor: string }[]> =>
+      (await world.site.admin('GET', '/events?type=WORKLOAD_TOKEN&size=500')).body.items
+    const unknown = await world.jwt({ sub: 'repo:evil/shop' })
+    const unsigned = await world.jwt({}, { kid: 'unknown' })
+    for (const jwt of [...Array.from({ length: 15 }, () => unknown), unsigned]) {
+      const answers = await Promise.all(Array.from({ length: 10 }, () => world.exchange(jwt)))
+      expect(answers.every(({ status }) => status === 401)).toBe(true)
+    }
+    const during = await recorded()
+    const withFault = (fault: string) => during.filter(({ detail }) => detail.startsWith(fault))
+    // The budget, what came back of it in the meantime, and the first beyond it.
+    expect(withFault('no credential has').length).toBeGreaterThanOrEqual(101)
+    expect(withFault('no credential has').length).toBeLessThan(140)
+    expect(withFault('no key of the issuer').length).toBeGreaterThanOrEqual(1)
+    world.clock.advance(61)
+    await world.exchange(unknown)
+    await expect
+      .poll(async () => {
+        const all = await recorded()
+        const counted = all.flatMap(({ detail }) => /^(\d+) more since .+: /.exec(detail) ?? [])
+        const more = counted.filter((one) => /^\d+$/.test(one)).map(Number)
+        return all.length - more.length + more.reduce((sum, one) => sum + one, 0)
+      })
+      .toBe(161)
+    const [counted] = (await recorded()).filter(({ detail }) => detail.includes('more since'))
+    expect(counted).toMatchObject({ outcome: 'FAILURE', actor: 'anonymous' })
+    expect(counted?.detail).toContain(`issuer "${world.platform.issuer}"`)
+  })
+
   it('counts exchanges by realm and outcome, and takes no label from a JWT', async () => {
     await world.exchange(await world.jwt())
     await world.exchange(await world.jwt({ iss: 'https://evil.example', sub: 'evil' }))

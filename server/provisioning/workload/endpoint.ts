@@ -14,6 +14,7 @@ import type { RateLimiter } from '#server/http/rate-limit.ts'
 import { isEncoded } from '#server/http/server.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import { accessTokenType, type Exchange, type ExchangeRequest } from './exchange.ts'
+import type { Refusals } from './refusals.ts'
 import { longestToken } from './workload-token.ts'
 
 export const workloadTokenPath = '/workload-identity/token'
@@ -21,6 +22,7 @@ export const workloadTokenPath = '/workload-identity/token'
 export interface WorkloadEndpointParts {
   readonly issuers: Pick<Issuers, 'fresh'>
   readonly exchange: Exchange
+  readonly refusals: Pick<Refusals, 'close'>
   /** Of refused requests, per address. */
   readonly perAddress: RateLimiter
   readonly slowRefusal: SlowRefusal
@@ -125,7 +127,7 @@ const refuse = (reply: FastifyReply): FastifyReply =>
   send(reply.header('www-authenticate', 'Bearer'), 401, 'invalid_client')
 
 export const workloadEndpoint = (parts: WorkloadEndpointParts) => {
-  const { issuers, exchange, perAddress, slowRefusal, mapError } = parts
+  const { issuers, exchange, refusals, perAddress, slowRefusal, mapError } = parts
 
   const handle = async (
     request: FastifyRequest<RealmRoute>,
@@ -163,6 +165,7 @@ export const workloadEndpoint = (parts: WorkloadEndpointParts) => {
   return {
     path: workloadTokenPath,
     routes: (app: FastifyInstance): void => {
+      app.addHook('onClose', refusals.close)
       app.removeAllContentTypeParsers()
       app.addContentTypeParser(
         'application/x-www-form-urlencoded',

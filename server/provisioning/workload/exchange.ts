@@ -1,6 +1,6 @@
 /**
  * The exchange of a workload's JWT for an access token (RFC 8693). The token is of the client of the credential, and
- * names the issuer and the subject of the workload. Both outcomes are audited.
+ * names the issuer and the subject of the workload. Both outcomes are audited (refusals.ts).
  */
 
 import { planScope } from '#schemas/access/admin-access.ts'
@@ -16,6 +16,7 @@ import { workloadState } from '#server/tokens/workload-state.ts'
 import { printable } from '#server/users/names.ts'
 import type { Accepted, Judge, Judgement } from './judge.ts'
 import { workloadScopes } from './judge.ts'
+import type { Refusals } from './refusals.ts'
 import { runUrlOf } from './run-url.ts'
 import { readWorkloadToken, type WorkloadClaims } from './workload-token.ts'
 
@@ -24,6 +25,7 @@ export interface ExchangeParts {
   readonly mint: Pick<Mint, 'accessToken'>
   readonly agents: Pick<Agents, 'within' | 'touch'>
   readonly recorder: Pick<Recorder, 'append'>
+  readonly refusals: Pick<Refusals, 'record'>
   readonly metrics: Pick<Metrics, 'tokenIssued' | 'workloadToken'>
   /** Of JWTs that were verified, per issuer: a forged one takes nothing from the others. */
   readonly perIssuer: RateLimiter
@@ -50,10 +52,14 @@ export const accessTokenType = 'urn:ietf:params:oauth:token-type:access_token'
 const shown = (value: unknown): string =>
   typeof value === 'string' ? JSON.stringify(printable(value, 400)) : 'none'
 
+const causeOf = (claims: WorkloadClaims, fault: string | undefined): string =>
+  [...(fault === undefined ? [] : [printable(fault, 300)]), `issuer ${shown(claims['iss'])}`].join(
+    '; ',
+  )
+
 const detailOf = (claims: WorkloadClaims, fault: string | undefined, run?: string): string =>
   [
-    ...(fault === undefined ? [] : [printable(fault, 300)]),
-    `issuer ${shown(claims['iss'])}`,
+    causeOf(claims, fault),
     `subject ${shown(claims['sub'])}`,
     ...(run === undefined ? [] : [`run ${run}`]),
   ].join('; ')
@@ -65,7 +71,7 @@ export type Exchange = (
 
 /** Returns nothing where it refuses: the caller learns no reason. */
 export const createExchange = (parts: ExchangeParts): Exchange => {
-  const { judge, mint, agents, recorder, metrics, perIssuer } = parts
+  const { judge, mint, agents, recorder, refusals, metrics, perIssuer } = parts
 
   const eventOf = (
     { name: realm }: Issuer,
@@ -91,7 +97,11 @@ export const createExchange = (parts: ExchangeParts): Exchange => {
     claims: WorkloadClaims,
     judgement: Judgement,
   ): Promise<undefined> => {
-    await recorder.append([], [eventOf(issuer, request, claims, judgement)])
+    await refusals.record({
+      event: eventOf(issuer, request, claims, judgement),
+      cause: causeOf(claims, judgement.fault),
+      isKnown: judgement.credential !== undefined,
+    })
     metrics.workloadToken(issuer.name, 'refused')
   }
 

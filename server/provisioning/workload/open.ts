@@ -5,6 +5,7 @@ import type { HttpArea } from '#server/http/open.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import { createFindCredential } from './credentials.ts'
@@ -13,9 +14,11 @@ import { workloadEndpoint } from './endpoint.ts'
 import { createExchange } from './exchange.ts'
 import { createIssuerKeys } from './issuer-keys.ts'
 import { createJudge } from './judge.ts'
+import { createRefusals } from './refusals.ts'
 
 export interface WorkloadNeeds {
   readonly clock: Clock
+  readonly logger: Logger
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'tokenIssued' | 'workloadToken'>
@@ -29,7 +32,7 @@ const addressLimit = { limit: 10, seconds: 1, burst: 20 }
 const issuerLimit = { limit: 1000, seconds: 1, burst: 3000 }
 
 export const openWorkload = (needs: WorkloadNeeds) => {
-  const { clock, outgoing, recorder, metrics } = needs
+  const { clock, logger, outgoing, recorder, metrics } = needs
   const { issuers, mint, agents } = needs.tokens
   const judge = createJudge({
     clock,
@@ -38,17 +41,20 @@ export const openWorkload = (needs: WorkloadNeeds) => {
     decoy: createDecoy(),
     agents,
   })
+  const refusals = createRefusals({ recorder, clock, logger })
   const exchange = createExchange({
     judge,
     mint,
     agents,
     recorder,
+    refusals,
     metrics,
     perIssuer: createMemoryLimiter(clock, issuerLimit),
   })
   return workloadEndpoint({
     issuers,
     exchange,
+    refusals,
     perAddress: createMemoryLimiter(clock, addressLimit),
     mapError: needs.http.mapError,
     slowRefusal: needs.http.slowRefusal,
