@@ -127,6 +127,13 @@ const isLookedAt =
   (_example: string, index: number): boolean =>
     isLong || (index % 2 === 0) === (scheme === 'light')
 
+/** Judged in every language. */
+const spokenInAll = [
+  ...['logout', 'logout-partial', 'error-application', 'account'],
+  ...['consent-agent', 'consent-agent-risky', 'agent-confirm', 'agent-confirmed'],
+  ...['account-agents', 'account-sharing', 'consent-document'],
+]
+
 describe('the pages in a browser', () => {
   it.each(looks)(
     'have no accessibility violation: %s, %s, %s',
@@ -148,11 +155,11 @@ describe('the pages in a browser', () => {
   )
 
   it.each(['de', 'en', 'es', 'fr', 'nl'])(
-    'of single logout have no accessibility violation in %s',
+    'of single logout, agents and sharing have no accessibility violation in %s',
     async (locale) => {
       const context = await judged({ viewport: phone })
       const page = await context.newPage()
-      for (const example of ['logout', 'logout-partial', 'error-application', 'account']) {
+      for (const example of spokenInAll) {
         await page.goto(`${base}/${example}?lang=${locale}`)
         expect(await page.evaluate<string>('document.documentElement.lang')).toBe(locale)
         expect(await violations(page), example).toEqual([])

@@ -31,10 +31,10 @@ describe.each(anyBackend)('keys of workload issuers on $name', (backend) => {
   it('are fetched once and kept for ten minutes', async () => {
     for (let i = 0; i < 5; i += 1) expect(await status()).toBe(200)
     expect(world.platform.fetches()).toBe(1)
-    world.clock.advance(599)
+    world.clock.advance(570)
     expect(await status()).toBe(200)
     expect(world.platform.fetches()).toBe(1)
-    world.clock.advance(2)
+    world.clock.advance(31)
     expect(await status()).toBe(200)
     expect(world.platform.fetches()).toBe(2)
   })
@@ -100,6 +100,17 @@ describe.each(anyBackend)('keys of workload issuers on $name', (backend) => {
     world.platform.jwks = undefined
     world.clock.advance(11)
     expect(await status()).toBe(200)
+  })
+
+  it('an issuer that does not answer is given up after five seconds', async () => {
+    world.platform.receiver.answer(() => undefined)
+    const jwt = await world.jwt()
+    const before = performance.now()
+    const answer = await world.exchange(jwt)
+    const seconds = (performance.now() - before) / 1000
+    expect([answer.status, answer.text]).toEqual([401, '{"error":"invalid_client"}'])
+    expect(seconds).toBeGreaterThan(4)
+    expect(seconds).toBeLessThan(9)
   })
 
   it('a failing issuer is asked once in ten seconds', async () => {
@@ -239,7 +250,10 @@ describe.each(anyBackend)('addresses of workload issuers on $name', (backend) =>
   it('no name or number that leads inside is called, as issuer or as jwksUri (SSRF)', async () => {
     const site = await open(async () => [{ address: '127.0.0.1', family: 4 }])
     const { port } = new URL(site.platform.issuer)
-    const hosts = ['inside.example', '[::ffff:127.0.0.1]', '2130706433', 'x.localhost', '[::1]']
+    const hosts = [
+      ...['inside.example', 'x.localhost', '127.0.0.1', '2130706433', '0x7f000001', '0.0.0.0'],
+      ...['[::1]', '[::]', '[::ffff:127.0.0.1]', '169.254.169.254'],
+    ]
     try {
       for (const host of hosts) {
         expect(await site.exchange(`https://${host}:${port}`), host).toBe(401)

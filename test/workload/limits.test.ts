@@ -2,8 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { createFindCredential } from '#server/provisioning/workload/credentials.ts'
+import { createExchange } from '#server/provisioning/workload/exchange.ts'
 import { createJudge } from '#server/provisioning/workload/judge.ts'
 import { readWorkloadToken } from '#server/provisioning/workload/workload-token.ts'
+import { claimsOf } from '../oidc/fixture.ts'
 import { anyBackend } from '../support/backends.ts'
 import { audience, openWorkloadSite, type WorkloadSite } from './fixture.ts'
 import { makeKey } from './platform.ts'
@@ -93,6 +95,43 @@ describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) 
     expect(body).toContain('svc_workload_tokens_total{realm="acme",outcome="success"} 1')
     expect(body).toContain('svc_workload_tokens_total{realm="acme",outcome="refused"} 1')
     expect(body).not.toContain('evil')
+  })
+
+  it('an issuer has a limit of accepted JWTs, which refused ones take nothing from', async () => {
+    const { tokens, audit } = world.site.server.areas
+    const issuer = await tokens.issuers.fresh('acme')
+    if (!issuer) throw new Error('no realm')
+    const taken: string[] = []
+    const exchange = createExchange({
+      judge: createJudge({
+        clock: world.clock,
+        find: createFindCredential(),
+        keysOf: () => async (text) => {
+          if (text.endsWith('forged')) throw new Error('no key')
+          return { payload: claimsOf(text), protectedHeader: { alg: 'RS256' } }
+        },
+        decoy: async () => undefined,
+        agents: tokens.agents,
+      }),
+      mint: tokens.mint,
+      agents: tokens.agents,
+      recorder: audit.recorder,
+      refusals: { record: async () => undefined },
+      metrics: { tokenIssued: () => undefined, workloadToken: () => undefined },
+      perIssuer: {
+        take: async (key) => (taken.push(key) > 2 ? 7 : 0),
+        give: async () => undefined,
+      },
+    })
+    const ask = (subjectToken: string) =>
+      exchange(issuer, { subjectToken, scope: undefined, sourceIp: '::1', fault: undefined })
+    const jwt = await world.jwt()
+    for (let i = 0; i < 5; i += 1) expect(await ask(`${jwt.slice(0, -6)}forged`)).toBeUndefined()
+    expect(taken).toEqual([])
+    expect(await ask(jwt)).toMatchObject({ token_type: 'Bearer' })
+    expect(await ask(jwt)).toMatchObject({ token_type: 'Bearer' })
+    await expect(ask(jwt)).rejects.toMatchObject({ code: 'rate-limited', extra: { retryAfter: 7 } })
+    expect(new Set(taken)).toEqual(new Set([`acme\n${world.platform.issuer}`]))
   })
 
   it('every cause of a refusal costs one verification of a signature', async () => {
