@@ -38,6 +38,7 @@ const stored = [
   'test/security/requests/names.test.ts',
   // Several nodes: PostgreSQL alone.
   'test/**/{nodes,two-nodes}.test.ts',
+  'test/scim/leavers.test.ts',
 ]
 const divided = globSync('test/**/*.test.ts', { exclude: [...server.exclude, ...stored] }).sort()
 const inTurn = (turn: number): string[] => divided.filter((_, index) => index % 2 === turn)

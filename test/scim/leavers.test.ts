@@ -4,11 +4,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { type OidcSite, openIssuer, type TestClient } from '../oidc/fixture.ts'
 import { accessTokenOf, issueGrant, openSession } from '../oidc/users.ts'
-import { anyBackend } from '../support/backends.ts'
+import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { patchSchema, type Sender, senderOf, userSchema } from './sender.ts'
 
-describe.each(anyBackend)('leavers on $name', (backend) => {
+describe.each(backends)('leavers on $name', (backend) => {
   let site: OidcSite
   let node: TestServer
   let isShared = false

@@ -160,3 +160,28 @@ describe('many at once', () => {
     expect(body.members).toHaveLength(20)
   })
 })
+
+describe('pages', () => {
+  it.each(['startIndex', 'cursor'])(
+    'by %s have every user once while users are made',
+    async (by) => {
+      const before: string[] = []
+      for (let n = 0; n < 7; n += 1) before.push((await site.scim.user(`paged-${by}-${n}`)).id)
+      const filter = `userName sw "paged-${by}"`
+      const seen: string[] = []
+      let at = by === 'cursor' ? '' : '1'
+      for (let n = 0; ; n += 1) {
+        const query = new URLSearchParams({ filter, count: '2', [by]: at })
+        const { body } = await site.scim.send('GET', `/Users?${query}`)
+        seen.push(...body.Resources.map(({ id }: { id: string }) => id))
+        // Made while the sender reads, for a while.
+        if (n < 3) await site.scim.user(`paged-${by}-later-${n}`)
+        at = by === 'cursor' ? body.nextCursor : String(body.startIndex + body.itemsPerPage)
+        if (at === undefined || body.itemsPerPage === 0) break
+      }
+      expect(new Set(seen).size).toBe(seen.length)
+      expect(seen.slice(0, 7)).toEqual(before)
+      expect(seen).toHaveLength(10)
+    },
+  )
+})
