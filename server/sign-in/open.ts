@@ -51,7 +51,7 @@ export interface SignInNeeds {
   }
   readonly credentials: Omit<CredentialsArea, 'transactions'>
   readonly sessions: Sessions
-  readonly tokens: { readonly issuers: Pick<Issuers, 'fresh'> }
+  readonly tokens: { readonly issuers: Pick<Issuers, 'of'> }
   readonly broker: BrokerArea
   readonly realm: Pick<RealmArea, 'settingsOf'>
   readonly http: HttpArea

@@ -22,6 +22,8 @@ export interface Issuers {
   known(realm: string): Promise<Issuer | undefined>
   /** After catching up with the database: for everything that is about a user. */
   fresh(realm: string): Promise<Issuer | undefined>
+  /** Of a view that a request has caught up with already. */
+  of(view: RealmView): Promise<Issuer | undefined>
 }
 
 export interface IssuerParts {
@@ -48,6 +50,7 @@ export const createIssuers = ({ copy, baseUrl, master }: IssuerParts): Issuers =
   const issuerOf = async (view: RealmView): Promise<Issuer | undefined> =>
     made.get(view) ?? make(view)
   return {
+    of: issuerOf,
     known: async (realm) => {
       const view = await copy.known(realm)
       return view && issuerOf(view)

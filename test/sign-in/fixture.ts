@@ -122,10 +122,10 @@ export const openSite = async (
       metrics: { brokerAnswer: none },
       jobs: { enqueueStatements: none, wake: none },
       sessions,
-      tokens: { issuers: { known: none, fresh: none } },
+      tokens: { issuers: { known: none, fresh: none, of: none } },
       http,
     }),
-    tokens: { issuers: { fresh: async () => undefined } },
+    tokens: { issuers: { of: async () => undefined } },
     keyring,
     metrics: {
       login: async (realm, outcome) => void logins.push(`${realm} ${outcome}`),

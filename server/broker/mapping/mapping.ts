@@ -71,7 +71,8 @@ export const createMapping = ({
     )
     const wanted = all.filter(({ isGiven }) => isGiven)
     const given = wanted.filter(({ mode }) => isFirst || mode !== 'IMPORT')
-    const recorded = await mappedTo(storage, user.id, provider.id)
+    const mayWithdraw = [provider.doc.syncMode, ...all.map(({ mode }) => mode)].includes('FORCE')
+    const recorded = mayWithdraw ? await mappedTo(storage, user.id, provider.id) : []
     const withdrawn = recorded.filter((row) => {
       if (wanted.some(({ target }) => sameTarget(target, row))) return false
       const about = all.filter(({ target }) => sameTarget(target, row))

@@ -8,14 +8,14 @@ import { createSecretKey } from 'node:crypto'
 import type { Clock } from '#server/platform/clock.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
 import { decrypt, encrypt } from '#server/platform/sealing.ts'
-import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
+import type { BrokerTripRow } from '#server/storage/tables/broker-tables.ts'
 import type { Landing } from '../arrival.ts'
 
 const tripMs = 10 * 60_000
 const made = /^[A-Za-z0-9_-]{43}$/
-const guard = 'broker-trip'
 
 /**
  * What a trip is for. A sign-in begins on the sign-in page, or at the organization of the person; an account of a
@@ -55,21 +55,28 @@ export interface TripsParts {
   readonly key: Uint8Array
 }
 
-const waitingTrip = preparedQuery(
-  'broker-trip',
-  (db, key: { id: string; realm: string; provider: string; now: number }) =>
-    db
-      .selectFrom('broker_trips')
-      .selectAll()
-      .where('id', '=', key.id)
-      .where('realm', '=', key.realm)
-      .where('provider', '=', key.provider)
-      .where('expires_at', '>', key.now),
+type TripKey = { id: string; realm: string; provider: string; now: number }
+
+const waitingTrip = preparedQuery('broker-trip', (db, key: TripKey) =>
+  db
+    .selectFrom('broker_trips')
+    .selectAll()
+    .where('id', '=', key.id)
+    .where('realm', '=', key.realm)
+    .where('provider', '=', key.provider)
+    .where('expires_at', '>', key.now),
 )
 
-const endTrip = preparedStatement(
-  (db, { id }: { id: string }) => db.deleteFrom('broker_trips').where('id', '=', id),
-  { rows: 1, guard },
+/** Of any number of requests that end the same trip exactly one gets it. */
+const endTrip = preparedStatement((db, key: TripKey & { browser: string }) =>
+  db
+    .deleteFrom('broker_trips')
+    .where('id', '=', key.id)
+    .where('realm', '=', key.realm)
+    .where('provider', '=', key.provider)
+    .where('browser', '=', key.browser)
+    .where('expires_at', '>', key.now)
+    .returning(['data', 'arrival']),
 )
 
 export const newTripState = (): string => randomToken()
@@ -83,21 +90,14 @@ export const createTrips = ({ storage, clock, key: bytes }: TripsParts) => {
   const open = <T>(place: Place, id: string, part: string, value: string): T =>
     JSON.parse(decrypt(key, { kid: 'broker-trips', v: value }, contextOf(place, id, part))) as T
 
-  const find = async ({ realm, provider }: Place, state: string | undefined) => {
-    if (state === undefined || !made.test(state)) return undefined
-    const [row] = await waitingTrip(db, { id: sha256(state), realm, provider, now: clock.now() })
-    return row
-  }
+  const keyOf = ({ realm, provider }: Place, state: string | undefined): TripKey | undefined =>
+    state === undefined || !made.test(state)
+      ? undefined
+      : { id: sha256(state), realm, provider, now: clock.now() }
 
-  const ofBrowser = async (
-    place: Place,
-    state: string | undefined,
-    browser: string | undefined,
-  ) => {
-    const row = await find(place, state)
-    return row && browser !== undefined && constantTimeEqual(row.browser, sha256(browser))
-      ? row
-      : undefined
+  const find = async (place: Place, state: string | undefined) => {
+    const key = keyOf(place, state)
+    return key && (await waitingTrip(db, key))[0]
   }
 
   return {
@@ -151,8 +151,10 @@ export const createTrips = ({ storage, clock, key: bytes }: TripsParts) => {
       state: string | undefined,
       browser: string | undefined,
     ): Promise<TripData | undefined> => {
-      const row = await ofBrowser(place, state, browser)
-      return row && open<TripData>(place, row.id, 'data', row.data)
+      const row = await find(place, state)
+      return row && browser !== undefined && constantTimeEqual(row.browser, sha256(browser))
+        ? open<TripData>(place, row.id, 'data', row.data)
+        : undefined
     },
 
     /**
@@ -164,19 +166,16 @@ export const createTrips = ({ storage, clock, key: bytes }: TripsParts) => {
       state: string | undefined,
       browser: string | undefined,
     ): Promise<(TripData & { readonly arrival?: Landing | undefined }) | undefined> => {
-      const row = await ofBrowser(place, state, browser)
+      const key = keyOf(place, state)
+      if (!key || browser === undefined) return undefined
+      const [ended] = await storage.commit([endTrip(db, { ...key, browser: sha256(browser) })])
+      const row = ended?.rows[0] as Pick<BrokerTripRow, 'data' | 'arrival'> | undefined
       if (!row) return undefined
-      try {
-        await storage.commit([endTrip(db, { id: row.id })])
-      } catch (error) {
-        if (error instanceof GuardFailedError) return undefined
-        throw error
-      }
       return {
-        ...open<TripData>(place, row.id, 'data', row.data),
+        ...open<TripData>(place, key.id, 'data', row.data),
         ...(row.arrival === null
           ? {}
-          : { arrival: open<Landing>(place, row.id, 'arrival', row.arrival) }),
+          : { arrival: open<Landing>(place, key.id, 'arrival', row.arrival) }),
       }
     },
 

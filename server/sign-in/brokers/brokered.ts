@@ -4,10 +4,12 @@
  */
 
 import type { Mapping } from '#server/broker/mapping/mapping.ts'
+import type { UpstreamIdentity } from '#server/broker/protocol.ts'
 import { originOf, type UpstreamSessions } from '#server/broker/sessions/upstream-sessions.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Links } from '#server/users/links/links.ts'
 import { joinOrganization } from '#server/users/memberships.ts'
 import type { Brokered, SignInState } from '../flow/state.ts'
@@ -45,6 +47,20 @@ export const createBrokeredSignIns = (parts: Parts): Vouching => {
     return provider && providers.isUsable(provider, state) ? provider : undefined
   }
 
+  /** Whether the link is still there, and of this user. */
+  const isLinked = async (
+    realm: string,
+    broker: Brokered,
+    identity: UpstreamIdentity,
+    user: Pick<UserRow, 'id'>,
+  ): Promise<boolean> => {
+    // A guard of the arrival has seen to it.
+    if (identities.isOfRequest(broker)) return true
+    const link = await links.find({ realm, id: broker.provider }, identity)
+    // One that this very commit makes is not there yet.
+    return link === undefined ? broker.isNew === true : link.user_id === user.id
+  }
+
   return {
     isOpen: async (view, state) =>
       state.broker === undefined || (await providerOf(view, state.broker, state)) !== undefined,
@@ -59,11 +75,7 @@ export const createBrokeredSignIns = (parts: Parts): Vouching => {
       const origin = sessions.opened(session, originOf(provider.id, identity))
       const login = brokerEvent(place, provider, 'IDENTITY_PROVIDER_LOGIN', user.id)
       if (broker.linked === user.id) {
-        // One that this very commit makes is not there yet.
-        const link = await links.find({ realm, id: provider.id }, identity)
-        const isTaken = link !== undefined && link.user_id !== user.id
-        const isGone = link === undefined && broker.isNew !== true
-        if (isTaken || isGone) return undefined
+        if (!(await isLinked(realm, broker, identity, user))) return undefined
         const isFirst = broker.isNew === true
         const mapped = await mapping.signedIn(view, provider, identity, user, { isFirst })
         const followed = isFirst

@@ -38,7 +38,7 @@ import { stayParameter } from './sent-away.ts'
 export interface BrokerRouteParts extends TurnParts, PageScopeParts {
   readonly pages: SignInPages
   readonly visits: Visits
-  readonly issuers: Pick<Issuers, 'fresh'>
+  readonly issuers: Pick<Issuers, 'of'>
   readonly recorder: Pick<Recorder, 'commit'>
   readonly signIns: Pick<SignIns, 'find' | 'save'>
   readonly broker: Pick<BrokerArea, 'receive' | 'invited' | 'finish' | 'tripCookie'>
@@ -71,8 +71,8 @@ const createHandlers = (parts: BrokerRouteParts) => {
   const automatic = createAutomatic(engine)
   const goOn = createGoOn(browser)
 
-  const issuerOf = async (realm: string): Promise<Issuer> => {
-    const issuer = await issuers.fresh(realm)
+  const issuerOf = async ({ view }: Visit): Promise<Issuer> => {
+    const issuer = await issuers.of(view)
     if (!issuer) throw new Problem('not-found', 'There is no such realm.')
     return issuer
   }
@@ -126,7 +126,7 @@ const createHandlers = (parts: BrokerRouteParts) => {
   const depart = async (request: BrokerRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { realm, alias } = request.params
     const visit = await visits(request)
-    const issuer = await issuerOf(realm)
+    const issuer = await issuerOf(visit)
     const provider = await providerOf(visit, alias)
     const found = await asking(request, reply, visit)
     if (!found) return parts.refusals(reply, refusalAt(request, visit, provider), 'expired')
@@ -231,7 +231,7 @@ const createHandlers = (parts: BrokerRouteParts) => {
   const arrive = async (request: BrokerRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const { realm, alias } = request.params
     const visit = await visits(request)
-    const issuer = await issuerOf(realm)
+    const issuer = await issuerOf(visit)
     const provider = await providerOf(visit, alias)
     try {
       const landing = landingOf(request)

@@ -17,11 +17,22 @@ export const createSealedIdentities = ({ keyring }: { readonly keyring: Keyring 
       broker: Omit<Brokered, 'identity'>,
       identity: UpstreamIdentity,
     ): Brokered => {
-      const value = keyring.seal(JSON.stringify(identity), contextOf(realm, broker.provider))
-      const sealed = { ...broker, identity: JSON.stringify(value) }
+      let value: string | undefined
+      const sealed: Brokered = {
+        ...broker,
+        // When the sign-in is stored: most end with the request.
+        get identity() {
+          value ??= JSON.stringify(
+            keyring.seal(JSON.stringify(identity), contextOf(realm, broker.provider)),
+          )
+          return value
+        },
+      }
       given.set(sealed, identity)
       return sealed
     },
+    /** Whether the person came with this request. */
+    isOfRequest: (broker: Brokered): boolean => given.has(broker),
     open: (realm: string, broker: Brokered): UpstreamIdentity =>
       given.get(broker) ??
       (JSON.parse(

@@ -132,10 +132,16 @@ export const nextOf = async (
     const choice = nodes[0]?.path ?? ''
     const asked: { readonly node: PinnedNode; readonly question: Question }[] = []
     let unreachable: PinnedExecution | undefined
-    for (const node of nodes) {
+    // What was begun comes first: once it is passed, nothing needs to be known about the others.
+    const begun = new Map<PinnedNode, Next>()
+    for (const node of nodes.filter((one) => hasPart(one, progress))) {
       const next = await ofNode(node)
+      if (next.kind === 'passed') return passed
+      begun.set(node, next)
+    }
+    for (const node of nodes) {
       // An alternative in which everything was skipped has proved nothing.
-      if (next.kind === 'passed' && hasPart(node, progress)) return passed
+      const next = begun.get(node) ?? (await ofNode(node))
       if (next.kind === 'ask') asked.push({ node, question: next })
       if (next.kind === 'stuck') unreachable ??= next.unreachable
     }

@@ -86,22 +86,26 @@ const linkBySubject = preparedQuery(
 /** Null leaves the name as it is. */
 type Touch = {
   readonly id: string
+  readonly user_id: string
   readonly alias: string
   readonly username: string | null
   readonly tokens: string | null
   readonly now: number
 }
 
-const touchLink = preparedStatement((db, { id, alias, username, tokens, now }: Touch) =>
-  db
-    .updateTable('federated_links')
-    .set({
-      alias,
-      last_login_at: now,
-      tokens,
-      username: sql<string | null>`coalesce(${username}, username)`,
-    })
-    .where('id', '=', id),
+const touchLink = preparedStatement(
+  (db, { id, user_id, alias, username, tokens, now }: Touch) =>
+    db
+      .updateTable('federated_links')
+      .set({
+        alias,
+        last_login_at: now,
+        tokens,
+        username: sql<string | null>`coalesce(${username}, username)`,
+      })
+      .where('id', '=', id)
+      .where('user_id', '=', user_id),
+  { rows: 1, guard: linkGuard },
 )
 
 export const createLinks = ({
@@ -281,9 +285,9 @@ export const createLinks = ({
     unlink: ({ id }: Pick<FederatedLinkRow, 'id'>): Statement =>
       guarded(db.deleteFrom('federated_links').where('id', '=', id), linkGuard),
 
-    /** A sign-in through the link; tokens where the provider's are to be kept. */
+    /** A sign-in through the link; tokens where the provider's are to be kept. Fails the guard where the link is gone. */
     touch: (
-      link: Pick<FederatedLinkRow, 'id' | 'realm'>,
+      link: Pick<FederatedLinkRow, 'id' | 'realm' | 'user_id'>,
       {
         alias,
         username,
@@ -296,6 +300,7 @@ export const createLinks = ({
     ): Statement =>
       touchLink(db, {
         id: link.id,
+        user_id: link.user_id,
         alias,
         username: username ?? null,
         tokens: tokens ? sealTokens(link.realm, link.id, tokens) : null,

@@ -3,7 +3,7 @@
  * chose (nOAuth), answers of another browser (login CSRF), of another provider (mix-up) and for another session.
  */
 
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { newId } from '#server/platform/ids.ts'
 import { statement } from '#server/storage/statements.ts'
 import { newUserRow } from '#server/users/user-record.ts'
@@ -287,6 +287,24 @@ describe.each(anyBackend)('attacks on sign-ins through identity providers on $na
     const page = await world.through(browser, user)
     expect([page.status, browser.isSignedIn('shop')]).toEqual([403, false])
     expect(await lastFailure()).toMatchObject({ outcome: 'FAILURE', detail: 'closed' })
+  })
+
+  it('signs in nobody whose link is removed at the same moment', async () => {
+    const user = person()
+    await world.through(world.browser(), user)
+    const row = await world.userNamed(user.email)
+    const browser = world.browser()
+    const answer = await world.upstream.authorize(await world.leave(browser), user)
+    const { links } = world.server.areas.users
+    const { find } = links
+    const looking = vi.spyOn(links, 'find').mockImplementationOnce(async (...asked) => {
+      const found = await find(...asked)
+      await world.must('DELETE', `/users/${row?.['id']}/federated-identity/corp`)
+      return found
+    })
+    const page = await world.comeBack(browser, answer)
+    looking.mockRestore()
+    expect([page.status, browser.isSignedIn('shop')]).toEqual([403, false])
   })
 
   it('names the provider and a request id where the person cancels, and has made nothing', async () => {

@@ -129,6 +129,28 @@ describe('what a flow asks next', () => {
     expect(await ask(flow, {}, { done: ['1', '2'] })).toBe('email-code')
   })
 
+  it('asks nothing about the other ways of a choice once one of them is passed', async () => {
+    const judged: string[] = []
+    const judge: Judge = {
+      isCondition,
+      holds: async () => true,
+      suits: async ({ authenticator }) => {
+        judged.push(authenticator)
+        return 'ready'
+      },
+    }
+    const nodes = nodesOf([
+      ['username-password', 'ALTERNATIVE'],
+      ['webauthn-passwordless', 'ALTERNATIVE'],
+      ['identity-provider', 'ALTERNATIVE'],
+      ['totp', 'REQUIRED'],
+    ])
+    const progress = { done: ['2'], conditions: {}, chosen: {} }
+    const { next } = await nextOf({ alias: 'x', nodes }, progress, judge)
+    expect(next).toMatchObject({ kind: 'ask', execution: { authenticator: 'totp' } })
+    expect(judged).toEqual(['totp'])
+  })
+
   it('is stuck where nothing of a choice, or something required, can be done', async () => {
     expect(await ask([['totp', 'REQUIRED']], { totp: 'unavailable' })).toBe('stuck')
     expect(
