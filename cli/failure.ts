@@ -59,7 +59,8 @@ const exitCodeOf = ({ status, code }: ProblemError): ExitCode => {
 
 /** What to do next, for every problem that the server can tell. */
 const problemHints: Readonly<Record<string, string>> = {
-  removals: 'compare with --dry-run; if users did leave, give their number with --allow-removals',
+  removals:
+    'see them with --dry-run --allow-removals N; if they are right, run it with --allow-removals N',
   validation: 'correct the named fields; `iamctl explain KIND.field` explains a field',
   'bad-request': 'this is one for the log of the server; `iamctl doctor` compares the versions',
   unauthenticated: 'sign in: `iamctl login`, or set IAMCTL_USERNAME and IAMCTL_PASSWORD',

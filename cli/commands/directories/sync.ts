@@ -36,7 +36,7 @@ const json: View = {
 const removalsOf = (given: string | undefined): number | undefined => {
   if (given === undefined) return undefined
   if (/^\d{1,9}$/.test(given)) return Number(given)
-  throw new CommandError(exitCodes.error, `--allow-removals ${given} is not a number of users`)
+  throw new CommandError(exitCodes.error, `--allow-removals ${given} is not a number`)
 }
 
 const askEveryMs = 500
@@ -74,19 +74,20 @@ changes, so that a renamed or moved entry keeps its account. Only entries that c
 the ids of all; --full reads all entries.
 
 A user whose entry is gone is disabled, deleted or kept, as onMissing of the identity provider says.
-A sync that would remove more than maxRemovalPercent of the users, or more than 100, ends with exit
-code 7 and changes nothing. A directory that cannot be read, or gives an answer that may not be
-whole, changes nothing either: exit code 5.
+A sync that would remove more than maxRemovalPercent of the users or groups, or more than 100, or the
+addresses of as many users, ends with exit code 7 and changes nothing; --dry-run too. A directory
+that cannot be read, or gives an answer that may not be whole, changes nothing either: exit code 5.
 
 Examples:
   iamctl sync directory corp --realm acme --dry-run
+  iamctl sync directory corp --realm acme --dry-run --allow-removals 150
   iamctl sync directory corp --realm acme --allow-removals 150`,
   arguments: [argument('<alias>', 'of the identity provider')],
   flags: flags(
     {
       dryRun: toggle('show what would change, field by field, and change nothing'),
       full: toggle('read all entries, not only those that changed'),
-      allowRemovals: text('<n>', 'how many users may be disabled or deleted'),
+      allowRemovals: text('<n>', 'how many users, groups or addresses may go'),
     },
     realmFlags,
   ),

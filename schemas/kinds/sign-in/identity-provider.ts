@@ -185,7 +185,7 @@ const config = Type.Object(
         minimum: 0,
         maximum: 100,
         description:
-          'A sync that would remove more than this percentage of the users, or more than 100 users, is refused; 10 if unset.',
+          'A sync that would remove more than this percentage of the users or groups, or more than 100 of them, is refused; 10 if unset.',
       }),
     ),
 

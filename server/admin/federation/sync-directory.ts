@@ -87,7 +87,7 @@ export const syncDirectory = ({ sync, vault }: SyncActionParts): Action => ({
       allowRemovals: {
         ...count,
         description:
-          'How many users may be disabled or deleted, instead of maxRemovalPercent and 100.',
+          'How many users, groups or addresses of users may go, instead of maxRemovalPercent and 100.',
       },
     },
     [],

@@ -24,12 +24,15 @@ const refusal = (
   what: string,
   { removed, limit }: { readonly removed: number; readonly limit: number },
   users: readonly string[] = [],
-): SyncRefused =>
-  new SyncRefused(
+): SyncRefused => {
+  const more = removed > users.length ? ', …' : ''
+  const names = users.length > 0 ? `: ${users.join(', ')}${more}` : ''
+  return new SyncRefused(
     'guard',
-    `the sync of "${alias}" would ${what}, and ${limit} are allowed; nothing was changed. If it is right, allow ${removed} removals`,
+    `the sync of "${alias}" would ${what}, and ${limit} are allowed; nothing was changed. If it is right, allow ${removed} removals${names}`,
     users,
   )
+}
 
 export const guardRemovals = (
   directory: Directory,
