@@ -52,10 +52,12 @@ const openProvider = async (issuer: string, certificates: string[]) => {
       response
         .writeHead(200, { 'content-type': 'text/html' })
         .end(await byForm.getAuthorizeFormAsync(relayState))
-    else {
+    else if (request.url === '/') {
       const location = await saml.getAuthorizeUrlAsync(relayState, undefined, {})
       response.writeHead(302, { location }).end()
     }
+    // The icon, which a browser asks for by itself: a redirect would begin a second sign-on beside the one of the page.
+    else response.writeHead(404).end()
   })
   const certificate = certificateOf(sender)
   return {
