@@ -32,7 +32,7 @@ export interface RefusalsParts {
 /** Refusals of a realm that are recorded one by one: above what misconfigured pipelines send. */
 const budget = { limit: 60, seconds: 60, burst: 100 }
 const minute = 60_000
-/** Causes that are told apart in a minute; the others are counted together. */
+/** Causes with an event of their own in a minute; refusals by further causes share one count. */
 const mostCauses = { known: 1000, unknown: 20 }
 
 interface Tally {
@@ -55,7 +55,7 @@ export const createRefusals = ({ recorder, clock, logger }: RefusalsParts): Refu
   const rounds = new Map<string, Round>()
   const writing = new Set<Promise<void>>()
 
-  /** Nobody waits for it; what cannot be recorded is in the log. */
+  /** The response does not wait for the events; an event that cannot be recorded is logged. */
   const write = (events: readonly AuditEvent[]): void => {
     if (events.length === 0) return
     const written = recorder
