@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { ConstraintError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { joinAlike } from '#server/storage/postgres/alike.ts'
-import { insertRows, statement, uncounted } from '#server/storage/statements.ts'
+import { guarded, held, insertRows, statement, uncounted } from '#server/storage/statements.ts'
 import { backends } from '../support/backends.ts'
 
 const tokenRow = (id: string, more: object = {}) => ({
@@ -142,6 +142,43 @@ describe.each(backends)('lists of the same inserts on $name', (backend) => {
     ])
   })
 
+  it('fail each for itself where a row must stay as it is', async () => {
+    await storage.commit(
+      insertRows(storage.db, 'meta', [
+        { name: 'held 1', value: 'x' },
+        { name: 'held 2', value: 'x' },
+        { name: 'held 3', value: 'y' },
+      ]),
+    )
+    const hold = (names: readonly string[]): Statement =>
+      guarded(
+        held(
+          storage.dialect,
+          storage.db
+            .selectFrom('meta')
+            .select('name')
+            .where('name', 'in', [names[0] ?? '', names[1] ?? ''])
+            .where('value', '=', 'x'),
+        ),
+        'still x',
+      )
+    const lists = [['held 1'], ['held 3'], ['held 1', 'held 2'], ['held 2'], ['gone'], ['held 1']]
+    const outcomes = await Promise.allSettled(
+      lists.map((names, n) => storage.commit([hold(names), ...insert(`held-${n}`)])),
+    )
+    expect(outcomes.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+    ])
+    for (const outcome of outcomes)
+      if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ guard: 'still x' })
+    expect((await labelled('held-')).map(({ id }) => id)).toEqual(['held-0', 'held-3', 'held-5'])
+  })
+
   it('select for each list what it asks for, and for none what another asks for', async () => {
     await storage.commit(insertRows(storage.db, 'meta', [{ name: 'there', value: 'x' }]))
     const copy = (from: string, to: string): Statement =>
@@ -211,7 +248,29 @@ describe('joining', () => {
     expect(resultsOf([none, none])).toEqual([[none], [none], [none]])
   })
 
+  it('counts the rows that are held for each list', () => {
+    const hold = (name: string): Statement => ({
+      sql: 'select "n" from "a" where "name" = $1 for no key update',
+      parameters: [name],
+      expect: { rows: 1, guard: 'g' },
+    })
+    const { statements, resultsOf } = joinAlike([[hold('x')], [hold('y')], [hold('x')]])
+    expect(statements).toEqual([
+      {
+        sql: 'select "#" from (select given."#" from unnest($1::text[]) with ordinality as given(p1, "#") cross join lateral (select "n" from "a" where "name" = given.p1 for no key update) as found) as held group by "#" having count(*) = 1',
+        parameters: [['x', 'y', 'x']],
+        expect: { rows: 3, guard: 'g' },
+      },
+    ])
+    const one = { count: 1, rows: [] }
+    expect(resultsOf([{ count: 3, rows: [] }])).toEqual([[one], [one], [one]])
+  })
+
   it.each([
+    [
+      'holds rows without a guard',
+      { sql: 'select "n" from "a" where "name" = $1 for no key update', parameters: ['x'] },
+    ],
     ['has a guard', { ...insert('x', 1), expect: { rows: 1, guard: 'g' } }],
     ['returns rows', { ...insert('x', 1), sql: `${insert('x', 1).sql} returning *` }],
     [

@@ -1,18 +1,19 @@
 /**
- * Lists of a group commit that consist of the same inserts become one list, with an insert for the rows of all of them: the work
- * of PostgreSQL and of the driver per statement is larger than that per row. As between concurrent transactions, an insert that
- * selects does not see the later rows of the other lists. Where one list fails, the group runs again apart.
+ * Lists of a group commit that consist of the same inserts, and of guards that hold rows, become one list, with a statement for
+ * the rows of all of them: the work of PostgreSQL and of the driver per statement is larger than that per row. As between
+ * concurrent transactions, a statement that selects does not see the later rows of the other lists. Where one list fails, the
+ * group runs again apart.
  */
 
 import type { Statement, StatementResult } from '../contract.ts'
 
-/** An insert that may take the rows of several. */
+/** A statement that may take the rows of several. */
 interface Form {
-  /** Inserts of the same key become one. */
+  /** Statements of the same key become one. */
   readonly key: string
-  /** The text up to the values. */
+  /** The text up to the values; empty of a guard. */
   readonly head: string
-  /** The text of its query, of an insert that selects. */
+  /** The text of its query, of a guard and of an insert that selects. */
   readonly select: string | undefined
   readonly tail: string
   /** Parameters of a row. */
@@ -28,18 +29,23 @@ const TAIL = String.raw`(\s+on conflict .*)?`
 const VALUES = new RegExp(`^${HEAD}values ((?:\\([^()]*\\)(?:, )?)+)${TAIL}$`, 's')
 const SELECT = new RegExp(`^${HEAD}(select (?:(?!returning).)*?)${TAIL}$`, 's')
 
+/** What `held` makes of a select. */
+const HELD = /^select .* for no key update$/s
+
 const forms = new Map<string, Form | undefined>()
 
 function formOf(statement: Statement): Form | undefined {
   const { sql, expect, uncounted } = statement
-  // None of all rows is none of each; another number says nothing about whose rows they are.
-  if (expect !== undefined && expect.rows !== 0) return undefined
   if (!forms.has(sql)) {
     if (forms.size === FORMS) forms.clear()
-    forms.set(sql, valuesForm(statement) ?? selectForm(statement))
+    forms.set(sql, valuesForm(statement) ?? selectForm(statement) ?? heldForm(statement))
   }
   const form = forms.get(sql)
-  return form?.isCounted || uncounted === true || expect !== undefined ? form : undefined
+  // Rows that are held are counted for each list. Of an insert, none of all rows is none of each; another number says nothing
+  // about whose rows they are.
+  if (form?.head === '') return expect !== undefined && expect.rows > 0 ? form : undefined
+  if (expect !== undefined) return expect.rows === 0 ? form : undefined
+  return form?.isCounted || uncounted === true ? form : undefined
 }
 
 function valuesForm({ sql, parameters }: Statement): Form | undefined {
@@ -63,7 +69,12 @@ function selectForm({ sql, parameters: { length: width } }: Statement): Form | u
   return { key: sql, head, select, tail, width, isCounted: false }
 }
 
-/** The insert of the rows of all statements of a form. */
+function heldForm({ sql, parameters: { length: width } }: Statement): Form | undefined {
+  if (!HELD.test(sql) || width === 0) return undefined
+  return { key: sql, head: '', select: sql, tail: '', width, isCounted: true }
+}
+
+/** The statement for the rows of all statements of a form. */
 function joined({ head, select, tail, width }: Form, parts: readonly Statement[]): Statement {
   const columns: unknown[][] = Array.from({ length: width }, () => [])
   for (const { parameters } of parts)
@@ -74,20 +85,28 @@ function joined({ head, select, tail, width }: Form, parts: readonly Statement[]
   })
   const names = new Set(given.map(({ name }) => name))
   const arrays = given.map(({ type }, index) => `$${index + 1}::${type}[]`)
-  const from = `unnest(${arrays.join(', ')}) as given(${[...names].join(', ')})`
+  const unnested = `unnest(${arrays.join(', ')})`
+  const as = [...names].join(', ')
   const cellOf = (column: number | string): string =>
     names.has(`p${column}`) ? `given.p${column}` : 'null'
+  const own = select?.replace(/\$(\d+)/g, (_, n) => cellOf(n))
+  const parameters = given.map(({ values }) => values)
+  const expect = parts[0]?.expect
+  if (head === '' && expect) {
+    const all = `${unnested} with ordinality as given(${as}, "#") cross join lateral (${own}) as found`
+    return {
+      sql: `select "#" from (select given."#" from ${all}) as held group by "#" having count(*) = ${expect.rows}`,
+      parameters,
+      expect: { ...expect, rows: parts.length },
+    }
+  }
+  const from = `${unnested} as given(${as})`
   const rows =
-    select === undefined
+    own === undefined
       ? `select ${columns.map((_, index) => cellOf(index + 1)).join(', ')} from ${from}`
       : // `offset 0`: each row by its own plan, however few rows the tables had when it was made.
-        `select found.* from ${from} cross join lateral (${select.replace(/\$(\d+)/g, (_, n) => cellOf(n))} offset 0) as found`
-  const expect = parts[0]?.expect
-  return {
-    sql: head + rows + tail,
-    parameters: given.map(({ values }) => values),
-    ...(expect ? { expect } : {}),
-  }
+        `select found.* from ${from} cross join lateral (${own} offset 0) as found`
+  return { sql: head + rows + tail, parameters, ...(expect ? { expect } : {}) }
 }
 
 function bind(value: unknown): unknown {
@@ -142,12 +161,16 @@ function partsOf(lists: readonly List[]): Part[] {
   return lists.map((list) => {
     const own = list.flatMap((one) => formOf(one) ?? [])
     if (own.length < list.length) return { forms: [], lists: [list] }
-    const key = own.map((form, at) => `${form.key} ${list[at]?.expect?.guard ?? ''}`).join('\n')
+    const key = own.map((form, at) => `${form.key} ${guardIn(list[at])}`).join('\n')
     const part = alike.get(key) ?? { forms: own, lists: [] }
     alike.set(key, part)
     part.lists.push(list)
     return part
   })
+}
+
+function guardIn(one: Statement | undefined): string {
+  return one?.expect ? `${one.expect.rows} ${one.expect.guard}` : ''
 }
 
 function statementsOf({ forms: own, lists }: Part): List {
