@@ -171,6 +171,10 @@ describe.each(anyBackend)('eHerkenning on $name', (backend) => {
         `${await identifier('LegalSubjectID', company, '1')}${await identifier('LegalSubjectID', company, '2')}`,
         /more than one/,
       ],
+      [
+        `${await identifier('LegalSubjectID', company, '1')}${attribute(`${core}:LegalSubjectID`, '2')}`,
+        /with a kind and without/,
+      ],
     ] as const) {
       const { alias, asked } = await begun()
       expect(

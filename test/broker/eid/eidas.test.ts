@@ -177,6 +177,15 @@ describe.each(anyBackend)('eIDAS on $name', (backend) => {
     expect(await refused(signIn(represented('GR/BE/r-1'), allowed))).toMatch(/made for BE/)
   })
 
+  it('refuses a subject of an attribute of its own that was made for another country', async () => {
+    const own = { subjectAttribute: 'urn:example:identifier' }
+    const given = (value: string) => ({
+      attributes: `${person('GR/NL/ab-1')}${attribute('urn:example:identifier', value)}`,
+    })
+    expect((await signIn(given('GR/NL/own-1'), own)).subject).toBe('GR/NL/own-1')
+    expect(await refused(signIn(given('GR/BE/own-1'), own))).toMatch(/made for BE/)
+  })
+
   it('refuses every identifier where receivingCountry is not set, and doctor says so', async () => {
     const { receivingCountry: _, ...open } = config
     const { alias } = await site.provider(open, 'eidas')

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'
 import { receiver, sender, stranger } from '../../xml/keys.ts'
 import { signed } from '../../xml/messages.ts'
-import { at, idp, now, sp } from './answers.ts'
+import { at, idp, now, response, sp } from './answers.ts'
 import { answering, artifactOf, openSamlSite, posted, refused, type SamlSite } from './fixture.ts'
 
 const pem = (party: typeof sender): string => party.x509.toString()
@@ -50,6 +50,27 @@ describe.each(backends)('metadata of a SAML provider on $name', (backend) => {
       expect(await signIn(alias, stranger.privateKey)).toBe(undefined)
       expect(reads()).toBe(before + 1)
       expect(await signIn(alias)).toBe(undefined)
+    } finally {
+      time = now
+    }
+  })
+
+  it('that names another entity, read for a new key, makes other people', async () => {
+    const { alias } = await saml.provider({ spEntityId: sp, metadataUrl: saml.outside.url('/e') })
+    publish(idpMetadata(sender.certificate))
+    expect(await signIn(alias)).toBe(undefined)
+    const other = 'https://other.example/metadata'
+    publish(idpMetadata(stranger.certificate).replace(idp, other))
+    time += 61_000
+    try {
+      const asked = await saml.begin(alias)
+      const issuer = `<saml:Issuer>${other}</saml:Issuer>`
+      const { signedAssertion, inResponse } = answering(asked)
+      // A Response that is not signed need not name its sender: the key alone leads to the new metadata.
+      const inside = signedAssertion({ issuer }, stranger.privateKey)
+      const xml = response(inside, { ...inResponse, issuer: '' })
+      const identity = await saml.finish(alias, posted(xml, asked))
+      expect(identity).toMatchObject({ issuer: other, subject: 'alice-1' })
     } finally {
       time = now
     }

@@ -37,6 +37,10 @@ const explicit = {
   idpSigningCertificate: pem(sender),
 }
 
+/** eduPersonTargetedID: a NameID in an attribute. */
+const targeted = (qualifiers: string): string =>
+  `<saml:AttributeStatement><saml:Attribute Name="urn:oid:1.3.6.1.4.1.5923.1.1.1.10" FriendlyName="targeted"><saml:AttributeValue><saml:NameID ${qualifiers}>t-9</saml:NameID></saml:AttributeValue></saml:Attribute></saml:AttributeStatement>`
+
 describe.each(backends)('a SAML provider on $name', (backend) => {
   let saml: SamlSite
   beforeAll(async () => {
@@ -157,6 +161,19 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
       ['no NameID', { nameId: '' }, {}, /has no NameID/],
       ['no subject attribute', {}, { subjectAttribute: 'uid' }, /no value of subjectAttribute uid/],
       [
+        'a subject attribute that another organization behind the provider qualifies',
+        { attributes: targeted('NameQualifier="https://other.example"') },
+        { subjectAttribute: 'targeted' },
+        /qualified by another party/,
+      ],
+      [
+        'a subject attribute for another service provider',
+        { attributes: targeted(`NameQualifier="${idp}" SPNameQualifier="https://other.example"`) },
+        { subjectAttribute: 'urn:oid:1.3.6.1.4.1.5923.1.1.1.10' },
+        /qualified by another party/,
+      ],
+      ['a subject that fits no link', { nameId: nameId('x'.repeat(513)) }, {}, /longer than 512/],
+      [
         'two subjects',
         {
           attributes: `<saml:AttributeStatement>${attribute('uid', 'a', 'b')}</saml:AttributeStatement>`,
@@ -177,6 +194,11 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
       const transient = { nameId: nameId('t-1', nameIdFormats.transient), attributes }
       for (const [config, changes, subject] of [
         [{ subjectAttribute: 'uid' }, transient, 'u-1'],
+        [
+          { subjectAttribute: 'targeted' },
+          { attributes: targeted(`NameQualifier="${idp}" SPNameQualifier="${sp}"`) },
+          't-9',
+        ],
         [{ nameIdFormat: 'unspecified' }, { nameId: '<saml:NameID>alice</saml:NameID>' }, 'alice'],
       ] as const) {
         const { alias } = await saml.provider({ ...explicit, ...config })
@@ -363,6 +385,25 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
       expect(
         await refused(saml.finish(alias, { SAMLart: artifactOf(), RelayState: asked.relayState })),
       ).toMatch(reason)
+    })
+
+    it('takes a signed Response without a Destination, which no browser has carried', async () => {
+      const { alias } = await saml.provider({ ...config(), wantResponseSigned: true })
+      const asked = await saml.begin(alias)
+      const { signedAssertion, inResponse } = answering(asked)
+      const undirected = inResponse.attributes?.replace(/ Destination="[^"]*"/, '')
+      const made = (attributes: string | undefined) =>
+        signed(response(signedAssertion(), { ...inResponse, attributes: attributes ?? '' }), '_r')
+      serve((id) => artifactResponse(id, made(undirected)))
+      const form = (relayState: string) => ({ SAMLart: artifactOf(), RelayState: relayState })
+      expect((await saml.finish(alias, form(asked.relayState))).subject).toBe('alice-1')
+      const again = await saml.begin(alias)
+      const elsewhere = answering(again).inResponse.attributes?.replace(
+        / Destination="[^"]*"/,
+        ' Destination="https://other.example/acs"',
+      )
+      serve((id) => artifactResponse(id, made(elsewhere)))
+      expect(await refused(saml.finish(alias, form(again.relayState)))).toMatch(/Destination/)
     })
 
     it('refuses two responses in one answer', async () => {

@@ -18,12 +18,15 @@ const representation = `${core}:Representation`
 /** The identifier with its kind: the same number may be a KvK number and something else. */
 const subjectOf = ({ nameIds, attributes }: Answer, name: string): string => {
   const ids = nameIds.get(name) ?? []
+  const values = (attributes.get(name) ?? []).filter((value) => value !== '')
+  if (ids.length > 0 && ids.length !== values.length)
+    notAllowed(`the answer has ${name} with a kind and without`)
   const subjects = new Set(
     ids.length > 0
       ? ids.map(({ nameQualifier, value }) =>
           nameQualifier === undefined ? value : `${nameQualifier}:${value}`,
         )
-      : (attributes.get(name) ?? []).filter((value) => value !== ''),
+      : values,
   )
   const [subject, ...others] = subjects
   if (subject === undefined) return notAllowed(`the answer has no ${name}`)

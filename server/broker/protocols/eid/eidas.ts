@@ -70,11 +70,15 @@ const subjectNameOf = ({ config }: Provider, answer: Answer): string =>
  * Every identifier of an answer must name `receivingCountry`: an identifier is unique for its receiving country alone, and
  * another person may have the same one elsewhere. Without `receivingCountry` every answer is refused.
  */
-const checkCountry = ({ config }: Provider, { attributes: given }: Answer): void => {
+const checkCountry = (
+  { config }: Provider,
+  { attributes: given }: Answer,
+  subjectName: string,
+): void => {
   const ours =
     config.receivingCountry ??
     notAllowed('the provider has no receivingCountry; set it to the country of the service')
-  const names = [...given.keys()].filter((name) => identifiers.test(name))
+  const names = [...given.keys()].filter((name) => name === subjectName || identifiers.test(name))
   for (const value of names.flatMap((name) => given.get(name) ?? [])) {
     const { receivingCountry } = identifierIn(value)
     if (receivingCountry !== ours)
@@ -93,8 +97,8 @@ const checkMandate = ({ config }: Provider, answer: Answer): void => {
 const identityOf = (answer: Answer, provider: Provider, issuer: string): UpstreamIdentity => {
   checkLevel(eidasLevels, minimumLoaOf(provider), answer.authentication.contextClass)
   checkMandate(provider, answer)
-  checkCountry(provider, answer)
   const name = subjectNameOf(provider, answer)
+  checkCountry(provider, answer, name)
   const { value, identityCountry, receivingCountry } = identifierIn(
     oneOf(answer.attributes, name) ?? notAllowed(`the answer has no ${name}`),
   )

@@ -86,6 +86,7 @@ export const artifactResponseIn = ({ received, id }: Resolved, rules: ResponseRu
         root: xmlName('soap:Envelope'),
         path: [xmlName('soap:Body'), xmlName('samlp:ArtifactResponse')],
         isCovered: false,
+        isFetched: true,
       },
       rules.keys,
     )

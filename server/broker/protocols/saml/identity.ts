@@ -36,21 +36,33 @@ const checkQualifiers = (
 const formatOf = ({ format }: NameId): NameIdFormat | undefined =>
   nameIdFormatOf(format ?? nameIdFormats.unspecified)
 
+/**
+ * The value of `subjectAttribute`. Where it is a NameID (`eduPersonTargetedID`), it is unique for its qualifiers alone: a hub
+ * passes on ids of many organizations, each of which chooses the values of its own.
+ */
+const namedSubject = (
+  { attributes, nameIds }: Answer,
+  name: string,
+  { issuer, spEntityId }: { readonly issuer: string; readonly spEntityId: string },
+): string => {
+  const value =
+    oneOf(attributes, name) ??
+    notAllowed(`the answer has no value of subjectAttribute ${name}; release it at the provider`)
+  for (const one of nameIds.get(name) ?? []) checkQualifiers(one, issuer, spEntityId)
+  return value
+}
+
 /** The subject of the link. */
 const subjectOf = (
-  { nameId, attributes }: Answer,
+  answer: Answer,
   config: Config,
   issuer: string,
   wanted: NameIdFormat,
 ): string => {
   const { subjectAttribute, spEntityId = '' } = config
+  const { nameId } = answer
   if (subjectAttribute !== undefined)
-    return (
-      oneOf(attributes, subjectAttribute) ??
-      notAllowed(
-        `the answer has no value of subjectAttribute ${subjectAttribute}; release it at the provider`,
-      )
-    )
+    return namedSubject(answer, subjectAttribute, { issuer, spEntityId })
   if (!nameId) return notAllowed('the answer has no NameID; set subjectAttribute')
   const format = formatOf(nameId)
   if (format === 'transient')

@@ -184,6 +184,7 @@ export const readSoapLogoutResponse = (
         root: xmlName('soap:Envelope'),
         path: [xmlName('soap:Body'), xmlName('samlp:LogoutResponse')],
         isCovered: false,
+        isFetched: true,
       },
       rules.keys,
     )

@@ -83,6 +83,9 @@ interface KeptLogout {
 
 const replayed = 'saml-assertion'
 
+/** A persistent NameID has at most 256 characters (SAML Core §8.3.7); its qualifiers may stand before it. */
+const longestSubject = 512
+
 const stateOf = (arrival: Arrival): string | undefined =>
   arrival.method === 'POST' ? arrival.form('RelayState') : arrival.query('RelayState')
 
@@ -205,10 +208,14 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
     const { provider } = trip
     const upstream = await upstreamFor(provider)
     const message = await received(trip, upstream, arrival)
-    const answer = await following(provider, upstream, (one) =>
-      read(message, rulesOf(trip, one, request, contextClasses)),
-    )
-    const identity = scheme.identity(answer, provider, upstream.entityId)
+    // Metadata that is read meanwhile may name another entity: links are of the one whose key has signed.
+    const { answer, entityId } = await following(provider, upstream, (one) => ({
+      answer: read(message, rulesOf(trip, one, request, contextClasses)),
+      entityId: one.entityId,
+    }))
+    const identity = scheme.identity(answer, provider, entityId)
+    if (identity.subject.length > longestSubject)
+      notAllowed(`the subject is longer than ${longestSubject} characters`)
     await takeOnce(provider, answer)
     return identity
   }

@@ -15,7 +15,7 @@ export type Attributes = ReadonlyMap<string, readonly string[]>
 
 export interface AttributesAndIds {
   readonly attributes: Attributes
-  /** Of values that are NameIDs, by the Name of the attribute. */
+  /** Of values that are NameIDs, by the same names. */
   readonly nameIds: ReadonlyMap<string, readonly NameId[]>
 }
 
@@ -59,21 +59,21 @@ export const attributesOf = (assertion: XmlElement, rules: ResponseRules): Attri
     ...childrenOf(statement, 'saml:Attribute'),
     ...childrenOf(statement, 'saml:EncryptedAttribute').map((one) => opened(one, rules)),
   ])
-  const attributes = new Map<string, string[]>()
-  const friendly = new Map<string, string[]>()
-  const nameIds = new Map<string, NameId[]>()
+  const byName = new Map<string, Value[]>()
+  const byFriendlyName = new Map<string, Value[]>()
   for (const attribute of all) {
     const { Name, FriendlyName } = attribute.attributes
     if (!Name) return refuse('an Attribute has no Name')
     const values = valuesOf(attribute, rules)
-    const texts = values.map(({ text }) => text)
-    attributes.set(Name, [...(attributes.get(Name) ?? []), ...texts])
-    nameIds.set(Name, [
-      ...(nameIds.get(Name) ?? []),
-      ...values.flatMap(({ nameId }) => nameId ?? []),
-    ])
-    if (FriendlyName) friendly.set(FriendlyName, [...(friendly.get(FriendlyName) ?? []), ...texts])
+    byName.set(Name, [...(byName.get(Name) ?? []), ...values])
+    if (FriendlyName)
+      byFriendlyName.set(FriendlyName, [...(byFriendlyName.get(FriendlyName) ?? []), ...values])
   }
-  for (const [name, values] of friendly) if (!attributes.has(name)) attributes.set(name, values)
-  return { attributes, nameIds }
+  const found = [...new Map([...byFriendlyName, ...byName])]
+  return {
+    attributes: new Map(found.map(([name, values]) => [name, values.map(({ text }) => text)])),
+    nameIds: new Map(
+      found.map(([name, values]) => [name, values.flatMap(({ nameId }) => nameId ?? [])]),
+    ),
+  }
 }

@@ -54,10 +54,13 @@ export const checkSuccess = (element: XmlElement): void => {
     throw new UpstreamRefused('denied', `the provider answers ${codes.join(' ') || 'no status'}`)
 }
 
-const checkReceiver = ({ element, isSigned }: Part, { acsUrl, request }: ResponseRules): void => {
+const checkReceiver = (
+  { element, isSigned, isFetched }: Part,
+  { acsUrl, request }: ResponseRules,
+): void => {
   const { Destination, InResponseTo } = element.attributes
-  // A signed message that a browser carries must name its receiver (SAML Bindings §3.5.5.2).
-  if (Destination === undefined ? isSigned : Destination !== acsUrl)
+  // A signed message that a browser carries must name its receiver (SAML Bindings §3.5.5.2); one that we fetch need not.
+  if (Destination === undefined ? isSigned && !isFetched : Destination !== acsUrl)
     refuse(`the Destination of the Response must be ${acsUrl}`)
   if (request && InResponseTo !== request.id) refuse('the Response is to another request')
   if (!request && InResponseTo !== undefined)

@@ -32,6 +32,8 @@ export interface Part {
   readonly isSigned: boolean
   /** It has, or an element around it has. */
   readonly isCovered: boolean
+  /** From the provider itself, by an artifact. */
+  readonly isFetched: boolean
 }
 
 type Unread = Omit<Part, 'element' | 'isSigned'>
@@ -57,6 +59,7 @@ export const readPart = (unread: Unread, keys: ResponseRules['keys']): Part => {
   if (!isSigned(sent)) return { ...unread, element: sent, isSigned: false }
   const { element, text } = readSigned(received, { ...expected, path, keys })
   return {
+    ...unread,
     received: text,
     limit: Buffer.byteLength(text),
     root: path.at(-1) ?? root,
@@ -79,7 +82,7 @@ export const responseIn = (
   const name = xmlName('samlp:Response')
   const response =
     typeof received === 'string'
-      ? readPart({ received, root: name, path: [], isCovered: false }, keys)
+      ? readPart({ received, root: name, path: [], isCovered: false, isFetched: false }, keys)
       : partIn(received, name, keys)
   if (wantResponseSigned && !response.isSigned)
     refuse('the Response is not signed; sign it at the provider, or unset wantResponseSigned')
@@ -90,8 +93,8 @@ const openEncrypted = (wrapper: XmlElement, response: Part, rules: ResponseRules
   if (rules.decryption.keys.length === 0)
     refuse('the assertion is encrypted; set spDecryptionPrivateKey')
   const received = decryptElement(wrapper, rules.decryption)
-  const { isCovered } = response
-  return readPart({ received, root: assertionName, path: [], isCovered }, rules.keys)
+  const { isCovered, isFetched } = response
+  return readPart({ received, root: assertionName, path: [], isCovered, isFetched }, rules.keys)
 }
 
 /** The one Assertion of a Response, authentic. */
