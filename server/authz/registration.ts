@@ -77,8 +77,10 @@ export const createRegistration = ({
         `the resource server has ${stored.length} resources, the most that it may register: remove some`,
       )
     const ownerOf = (document: StoredDocument) => contentOf<AuthzResourceDoc>(document).owner
-    if (owner === undefined || (before && ownerOf(before) === owner)) return ofAll
+    if (owner === undefined) return ofAll
     const owned = stored.filter((document) => ownerOf(document) === owner).length
+    // An owner who stays gains nothing, unless a concurrent write has moved the resource away: that write is a change too.
+    if (before && ownerOf(before) === owner) return Math.max(1, limits.resourcesOfOwner - owned + 2)
     if (owned >= limits.resourcesOfOwner)
       throw new Problem(
         'forbidden',

@@ -3,6 +3,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRegistration } from '#server/authz/registration.ts'
 import { newId } from '#server/platform/ids.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import { addUser, issuerOf } from '../oidc/users.ts'
@@ -26,6 +28,17 @@ describe.each(backends)('the limits of authorization services ($name)', (backend
   afterAll(() => site.close())
 
   const lax = { resourcesOfClient: 1000, resourcesOfOwner: 1000, scopesOfClient: 1000 }
+  /** The realm as a request has seen it that is slower than others: views read what they have not read yet. */
+  const asSeenNow = async (view: RealmView): Promise<RealmView> => {
+    const stored = await view.list('authz-resource')
+    const isOne = (kind: string) => kind === 'authz-resource'
+    return {
+      ...view,
+      list: async (kind) => (isOne(kind) ? stored : view.list(kind)),
+      byId: async (kind, id) =>
+        isOne(kind) ? stored.find((one) => one.id === id) : view.byId(kind, id),
+    }
+  }
   /** Registers as the resource server does, with lower limits. */
   const registrationWith = async (limits: Partial<typeof lax>) => {
     const { realm, storage, copy } = site.server.areas
@@ -38,7 +51,11 @@ describe.each(backends)('the limits of authorization services ($name)', (backend
     const issuer = await issuerOf(site)
     const document = await issuer.view.byId('client', site.api.id)
     if (!document) throw new Error('no client')
-    const place = { view: issuer.view, client: clientOf(document), sourceIp: '127.0.0.1' }
+    const place = {
+      view: await asSeenNow(issuer.view),
+      client: clientOf(document),
+      sourceIp: '127.0.0.1',
+    }
     const fieldsOf = (owner?: string, scopes: string[] = []) => ({
       name: newId().replaceAll('-', 'x'),
       uris: [],
@@ -94,6 +111,31 @@ describe.each(backends)('the limits of authorization services ($name)', (backend
     const scopes = await storedBy('authz-scope')
     const scoped = await registrationWith({ scopesOfClient: scopes + 3 })
     expect(await successes(many.map((n) => scoped.create(undefined, [`many-${n}`])))).toBe(3)
+  })
+
+  it('hold for a resource that is moved away and back while its owner gets others', async () => {
+    const owner = await addUser(site, { username: 'olga' })
+    const other = await addUser(site, { username: 'oscar' })
+    const first = await registrationWith({ resourcesOfOwner: 2 })
+    const moved = await first.create(owner.id)
+    // Has seen the resource with its owner, and writes after the others.
+    const late = await registrationWith({ resourcesOfOwner: 2 })
+    await (await registrationWith({ resourcesOfOwner: 2 })).replace(moved, other.id)
+    for (const _ of [1, 2]) await (await registrationWith({ resourcesOfOwner: 2 })).create(owner.id)
+    await expect(late.replace(moved, owner.id)).rejects.toThrow('the owner has 2 resources here')
+    const { view } = await issuerOf(site)
+    const owned = (await view.list('authz-resource')).filter(
+      (document) => contentOf<{ owner?: string }>(document).owner === owner.id,
+    )
+    expect(owned).toHaveLength(2)
+  })
+
+  it('of an owner leave the resources of an owner with as many as there may be changeable at the same moment', async () => {
+    const owner = await addUser(site, { username: 'petra' })
+    const { create } = await registrationWith({ resourcesOfOwner: 3 })
+    const ids = [await create(owner.id), await create(owner.id), await create(owner.id)]
+    const full = await registrationWith({ resourcesOfOwner: 3 })
+    expect(await successes(many.map((n) => full.replace(ids[n % 3] ?? '', owner.id)))).toBe(12)
   })
 
   it('are those of tickets that are unused: 429 with Retry-After, until some expire', async () => {
