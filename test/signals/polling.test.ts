@@ -44,6 +44,27 @@ describe.each(backends)('polls for security events ($name)', (backend) => {
     expect(await own.polled(id)).toEqual([])
   })
 
+  it('an acknowledgement counts for the events of its own stream alone', async () => {
+    const id = await own.made()
+    await verify(id)
+    const [event] = await own.polled(id)
+    const jti = String(event?.jti)
+    const foreign = await own.tokenOf(own.other)
+    const { body } = await own.send('POST', '/ssf/stream', { delivery: poll }, foreign)
+    const second = await own.send('POST', '/ssf/stream', { delivery: poll })
+    for (const [stream, token] of [
+      [body.stream_id, foreign],
+      [second.body.stream_id, undefined],
+    ])
+      for (const settled of [{ ack: [jti] }, { setErrs: { [jti]: { err: 'jwtHdr' } } }]) {
+        const asked = { returnImmediately: true, ...settled }
+        const answer = await own.send('POST', `/ssf/poll/${stream}`, asked, token)
+        expect([answer.status, answer.body]).toEqual([200, { sets: {} }])
+      }
+    expect(await own.polled(id)).toMatchObject([{ jti }])
+    await own.send('DELETE', `/ssf/stream?stream_id=${body.stream_id}`, undefined, foreign)
+  })
+
   it('an event that the receiver cannot use is not sent again', async () => {
     const id = await own.made()
     await verify(id, 'x')

@@ -65,6 +65,64 @@ describe.each(backends)('pushes of security events ($name)', (backend) => {
     expect((await own.send('POST', `/ssf/poll/${id}`, {})).status).toBe(409)
   })
 
+  it.each([
+    'https://127.0.0.1/events',
+    'https://[::1]/events',
+    'https://169.254.169.254/latest',
+    'https://2130706433/events',
+    'https://user@receiver.example/events',
+  ])('go to no address inside: %s', async (url) => {
+    for (const delivery of [push(url), push(url, { authorization_header: secret })]) {
+      const made = await own.send('POST', '/ssf/stream', { delivery })
+      expect([made.status, JSON.stringify(made.body)]).toEqual([
+        400,
+        expect.stringContaining('/delivery/endpoint_url'),
+      ])
+    }
+    const stream_id = await own.made()
+    const changed = await own.send('PATCH', '/ssf/stream', { stream_id, delivery: push(url) })
+    expect(changed.status).toBe(400)
+  })
+
+  it('follow no redirect', async () => {
+    const away = own.receiver.url('/elsewhere')
+    own.receiver.answer((response) => response.writeHead(307, { location: away }).end())
+    const id = await own.made(push(own.receiver.url('/redirects')))
+    await verify(id, 'x')
+    await arrived('/redirects', 1)
+    await own.background.idle()
+    expect(own.receiver.at('/elsewhere')).toHaveLength(0)
+    own.receiver.answer(202)
+  })
+
+  it('end when the administrator disables the client or withdraws its scope', async () => {
+    const path = `/clients/${own.app.id}`
+    const { body: stored } = await own.site.admin('GET', path)
+    for (const [name, change] of Object.entries({
+      disabled: { enabled: false },
+      withdrawn: { scopes: ['ssf.read'] },
+    })) {
+      const id = await own.made(push(own.receiver.url(`/${name}`)))
+      await own.follow(id, own.alice)
+      await own.newPassword(own.alice)
+      await arrived(`/${name}`, 1)
+      // One event waits for its receiver, another is to be made.
+      own.receiver.answer(503)
+      await own.newPassword(own.alice)
+      await arrived(`/${name}`, 2)
+      const token = await own.tokenOf(own.app)
+      await own.site.admin('PUT', path, { ...stored, ...change })
+      own.receiver.answer(202)
+      await own.newPassword(own.alice)
+      own.advance(60)
+      await own.background.idle()
+      expect([name, own.receiver.at(`/${name}`).length]).toEqual([name, 2])
+      const asked = await own.send('GET', `/ssf/status?stream_id=${id}`, undefined, token)
+      expect([name, asked.status]).toEqual([name, name === 'disabled' ? 401 : 403])
+      await own.site.admin('PUT', path, stored)
+    }
+  }, 30_000)
+
   it('a header stays with its address, and goes to no other', async () => {
     const at = own.receiver.url('/kept')
     const id = await own.made(push(at, { authorization_header: secret }))

@@ -3,6 +3,8 @@
 import { invalid } from '#schemas/problems.ts'
 import { formats } from '#schemas/text/formats.ts'
 import type { Vault } from '#server/keys/vault.ts'
+import type { Outgoing } from '#server/platform/outgoing/client.ts'
+import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import type { StoredSecret } from '#server/storage/documents/document.ts'
 import {
   authorizationPointer,
@@ -21,8 +23,23 @@ const refused = (member: string, message: string, code = 'format') =>
 
 type Place = Pick<SignalStreamRow, 'realm' | 'id'>
 
-export const createDeliveries = (vault: Pick<Vault, 'store' | 'reveal'>) => {
+export interface DeliveryParts {
+  readonly vault: Pick<Vault, 'store' | 'reveal'>
+  readonly outgoing: Pick<Outgoing, 'checkUrl'>
+}
+
+export const createDeliveries = ({ vault, outgoing }: DeliveryParts) => {
   const placeOf = ({ realm, id }: Place) => ({ realm, kind: signalStreamKind, id })
+
+  /** Refuses an address inside by what it says. Names are not resolved: the answer would tell which of them an internal name server knows. */
+  const insistOutside = (url: string): void => {
+    try {
+      outgoing.checkUrl(url)
+    } catch (error) {
+      if (error instanceof OutgoingError) throw refused('endpoint_url', error.message)
+      throw error
+    }
+  }
 
   const pushedTo = (
     stream: Place,
@@ -32,6 +49,7 @@ export const createDeliveries = (vault: Pick<Vault, 'store' | 'reveal'>) => {
     if (url === undefined) throw refused('endpoint_url', 'is missing', 'required')
     if (formats['https-url']?.test(url) !== true)
       throw refused('endpoint_url', formats['https-url']?.message ?? 'must be an https URL')
+    insistOutside(url)
     if (header !== undefined) {
       const mark = { store: 'sealed', read: 'absent' } as const
       const sealed = vault.store(placeOf(stream), authorizationPointer, mark, header)

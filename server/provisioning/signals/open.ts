@@ -42,7 +42,7 @@ export const openSignals = (needs: SignalNeeds) => {
   const { issuers, verifier, mint, subjects } = needs.tokens
   const streams = createStreams({ storage, clock })
   const polls = createPolls(storage)
-  const deliveries = createDeliveries(vault)
+  const deliveries = createDeliveries({ vault, outgoing })
   const wake = (streamIds: Iterable<string>): void => {
     jobs.wake(signalQueue)
     polls.wake(streamIds)

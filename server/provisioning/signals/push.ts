@@ -11,6 +11,7 @@ import { clientOf } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import type { Deliveries } from './delivery.ts'
+import { mayReceive } from './receiver.ts'
 import type { Stops } from './stops.ts'
 import type { Streams } from './streams.ts'
 import { type SignalPayload, signalQueue } from './transmitter.ts'
@@ -99,6 +100,9 @@ export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
       // What a paused stream holds is queued again when it is enabled.
       const isHeld = stream?.status !== 'enabled' && event?.is_about_stream !== 1
       if (!stream || !event || isHeld) return { kind: 'done' }
+      const document = await issuer.view.byId(Client.kind, stream.client_id)
+      if (document && !mayReceive(clientOf(document)))
+        return { kind: 'retry', reason: 'the client is disabled, or has no scope ssf.manage' }
       try {
         return await push(issuer, stream, event, signal)
       } catch (error) {

@@ -6,13 +6,17 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
-import { parseScope } from '#server/tokens/access/scopes.ts'
+import { allowedScopes, parseScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 
 export const manageScope = 'ssf.manage'
 export const readScope = 'ssf.read'
+
+/** Whether the client may have security events now: the administrator may have disabled it, or withdrawn the scope, since it made streams. */
+export const mayReceive = (client: TokenClient): boolean =>
+  client.doc.enabled && allowedScopes(client).has(manageScope)
 
 export interface SignalRoute {
   Params: { realm: string; streamId: string }
@@ -61,7 +65,8 @@ export const createReceiverOf =
       throw new Problem('unauthenticated', 'Send an access token of the receiver.')
     }
     const { client, account, claims } = verified
-    const granted = parseScope(String(claims['scope'] ?? ''))
+    const allowed = allowedScopes(client)
+    const granted = parseScope(String(claims['scope'] ?? '')).filter((one) => allowed.has(one))
     if (account?.id !== client.id || !scopes.some((scope) => granted.includes(scope))) {
       challenge('insufficient_scope')
       throw new Problem(

@@ -21,6 +21,7 @@ import { userById } from '#server/users/user-rows.ts'
 import { provisioningOf } from '../endpoint.ts'
 import { credentialChange, credentialChangeOf, sessionRevoked } from './event-types.ts'
 import { pollTopic } from './polls.ts'
+import { mayReceive } from './receiver.ts'
 import { deliveredOf } from './stream-body.ts'
 import type { Streams } from './streams.ts'
 
@@ -83,7 +84,7 @@ export const createTransmitter = (parts: TransmitterParts): Transmitter => {
   const clientIn = async ({ view }: Issuer, id: string): Promise<TokenClient | undefined> => {
     const document = await view.byId(Client.kind, id)
     const client = document && clientOf(document)
-    return client?.doc.enabled ? client : undefined
+    return client && mayReceive(client) ? client : undefined
   }
 
   const subjectOf = async (
