@@ -141,9 +141,9 @@ export const createInteraction = (parts: InteractionParts) => {
     request: AuthorizeRequest,
     asked: readonly string[],
   ): Promise<boolean> => {
+    if (request.prompt.includes('consent') || isCommandLine(client)) return true
     // Any page can send a browser to a loopback port, behind which another program may listen (RFC 8252 §8.6).
-    if (request.prompt.includes('consent') || isCommandLine(client) || isUnproven(client))
-      return true
+    if (isUnproven(client, request.redirectUri)) return true
     // An agent goes on when the user is away: it always asks once.
     const isAgent = (await agents.of(issuer.view, client.clientId)) !== undefined
     if (!client.doc.consentRequired && !isAgent) return false

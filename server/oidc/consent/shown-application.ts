@@ -24,20 +24,19 @@ const documentHostOf = ({ clientId, document }: TokenClient): string | undefined
     : undefined
 
 /**
- * Whether any program on the user's device can claim to be the client: no administrator configured it, it proves nothing, and its
- * answers go to the device itself. Users are asked each time then (RFC 8252 §8.6, MCP 2026-07-28).
+ * Whether any program on the user's device can claim to be the client of this request: no administrator configured it, it proves
+ * nothing, and the answer goes to the device itself. Other redirect URIs of the client make no difference: the program chooses
+ * the one to ask with. Users are asked each time then (RFC 8252 §8.6, MCP 2026-07-28).
  */
-export const isUnproven = ({ doc, document }: TokenClient): boolean =>
-  document.origin === 'runtime' &&
-  doc.publicClient &&
-  doc.redirectUris.every((uri) => loopback.has(URL.parse(uri)?.hostname ?? ''))
+export const isUnproven = ({ doc, document }: TokenClient, redirectUri: string): boolean =>
+  document.origin === 'runtime' && doc.publicClient && hostOf(redirectUri) === undefined
 
 export const shownApplication = (client: TokenClient, redirectUri: string): ShownApplication => {
   const { doc } = client
   return {
     host: hostOf(redirectUri),
     documentHost: documentHostOf(client),
-    unproven: isUnproven(client),
+    unproven: isUnproven(client, redirectUri),
     logo: logoOf(doc),
     policyUrl: doc.policyUri,
     termsUrl: doc.tosUri,

@@ -44,7 +44,10 @@ const dayMs = 24 * 60 * minuteMs
 /** A document that was refused is not read again for so long. */
 const refusedMs = minuteMs
 const mostRefused = 1000
-/** Anybody can name an address: reads of one realm, and of one host. */
+/**
+ * Anybody can name an address: reads of one realm, and of one host. A document that is stored is read again outside these limits, so
+ * that requests with made-up addresses cannot keep a client from being refreshed; its own pace bounds it.
+ */
 const readsOfRealm = { limit: 120, seconds: 60 }
 const readsOfHost = { limit: 20, seconds: 60 }
 /** A sign-in that is under way takes this long at most. */
@@ -153,6 +156,9 @@ export const createFindClient = (parts: FindClientParts): FindClient => {
     return { refused: `the client metadata document is refused: ${reason}` }
   }
 
+  const isCrowded = async ({ name }: Issuer, { host }: URL): Promise<boolean> =>
+    (await perHost.take(`${name}\n${host}`)) > 0 || (await perRealm.take(name)) > 0
+
   const read = async (
     issuer: Issuer,
     policy: Policy,
@@ -166,8 +172,8 @@ export const createFindClient = (parts: FindClientParts): FindClient => {
       before && isGood ? { client: clientOf(before) } : undefined
     if (known && clock.now() - known.at < refusedMs)
       return stored ?? { refused: `the client metadata document is refused: ${known.reason}` }
-    if ((await perHost.take(address.host)) > 0 || (await perRealm.take(issuer.name)) > 0)
-      return stored ?? { refused: 'too many client metadata documents are read; try again' }
+    if (before === undefined && (await isCrowded(issuer, address)))
+      return { refused: 'too many client metadata documents are read; try again' }
     try {
       const document = await store(issuer, policy, address.href, before)
       refusals.delete(name)

@@ -138,6 +138,24 @@ describe('client metadata documents', () => {
     expect(policy).not.toContain(host.url('').replace(/\/$/, ''))
   })
 
+  it('with a logo at an address inside, or behind a redirect, are shown without it', async () => {
+    const inside = host.url('/inside/logo.svg').replace('localhost', '127.0.0.1')
+    for (const logo_uri of [inside, host.url('/away/logo.svg')]) {
+      now += 10 * minute
+      host.answer((response, { path }) =>
+        path === '/away/logo.svg'
+          ? response.writeHead(302, { location: inside }).end()
+          : response
+              .writeHead(200, { 'content-type': 'application/json' })
+              .end(JSON.stringify({ ...document, logo_uri })),
+      )
+      const page = await newPerson(site).signIn(urlFor())
+      expect(page.body).toContain('Code assistant')
+      expect(page.body).not.toContain('<img')
+    }
+    expect(host.at('/inside/logo.svg')).toHaveLength(0)
+  })
+
   it('with redirect URIs on the device alone are asked for each time, with a warning; with others once', async () => {
     const warning = 'Continue only if you have just started'
     const alice = newPerson(site)
@@ -155,6 +173,23 @@ describe('client metadata documents', () => {
     expect(page.body).not.toContain(warning)
     await alice.submit(page, { decision: 'allow' })
     expect((await alice.open(urlFor({ redirect_uri: web }))).away).toContain('code=')
+    // Any program can ask with the other one, whatever was allowed before (RFC 8252 §8.6).
+    const local = await alice.open(urlFor())
+    expect([local.status, local.away]).toEqual([200, undefined])
+    expect(local.body).toContain(warning)
+    const silent = await alice.open(urlFor({ prompt: 'none' }))
+    expect(silent.away).toContain('error=consent_required')
+  })
+
+  it('with a private-use scheme are asked for each time: any program can claim the scheme', async () => {
+    const scheme = 'com.example.assistant:/callback'
+    serve({ ...document, redirect_uris: [scheme, 'https://assistant.example/callback'] })
+    const alice = newPerson(site)
+    for (const _ of [1, 2]) {
+      const page = await alice.signIn(urlFor({ redirect_uri: scheme }))
+      expect(page.body).toContain('Continue only if you have just started')
+      expect((await alice.submit(page, { decision: 'allow' })).away).toContain('code=')
+    }
   })
 
   it('name the redirect URIs: loopback ones on any port, and no other', async () => {
@@ -200,6 +235,29 @@ describe('client metadata documents', () => {
     ],
     ['no redirect URIs', () => ({ ...document, redirect_uris: [] })],
     ['a redirect URI over http', () => ({ ...document, redirect_uris: ['http://app.example/'] })],
+    [
+      'a user name in a redirect URI',
+      () => ({ ...document, redirect_uris: [redirect, 'https://app.example@evil.example/cb'] }),
+    ],
+    [
+      'a script as redirect URI',
+      () => ({ ...document, redirect_uris: [redirect, 'javascript:alert(1)'] }),
+    ],
+    [
+      'keys at an address inside',
+      () => ({
+        ...document,
+        token_endpoint_auth_method: 'private_key_jwt',
+        jwks_uri: clientId.replace('localhost', '127.0.0.1'),
+      }),
+    ],
+    [
+      'a sector identifier at an address inside',
+      () => ({
+        ...document,
+        sector_identifier_uri: clientId.replace('localhost', '127.0.0.1'),
+      }),
+    ],
     [
       'private_key_jwt without keys',
       () => ({ ...document, token_endpoint_auth_method: 'private_key_jwt' }),
@@ -247,6 +305,12 @@ describe('client metadata documents', () => {
       `${origin}/oauth/%2E/client.json`,
       `${origin}/oauth/../client.json`,
       `${origin}/oauth/%2e%2e/client.json`,
+      `${origin}/oauth/.%2E/client.json`,
+      `${origin}\\oauth/client.json`,
+      `${origin}/oauth/cli\tent.json`,
+      ` ${origin}/oauth/client.json`,
+      `${origin.replace('localhost', 'l%6fcalhost')}/oauth/client.json`,
+      `${origin.replace('localhost', 'ｌocalhost')}/oauth/client.json`,
       clientId.replace('https', 'HTTPS'),
       clientId.replace('localhost', 'LOCALHOST'),
       clientId.replace('https', 'http'),
@@ -293,6 +357,30 @@ describe('client metadata documents', () => {
     now += 60 * minute
     const page = await newPerson(site).open(urlFor())
     expect([page.status, page.away]).toEqual([400, undefined])
+  })
+
+  it('that change while the user signs in are followed: no code goes to a redirect URI that left', async () => {
+    const alice = newPerson(site)
+    const page = await alice.signIn(urlFor())
+    expect(page.body).toContain('Code assistant')
+    serve({ ...document, redirect_uris: ['https://app.example/callback'] })
+    now += 6 * minute
+    const late = await alice.submit(page, { decision: 'allow' })
+    expect([late.status, late.away]).toEqual([400, undefined])
+  })
+
+  it('that are stored are read again, however many others are named at their host', async () => {
+    await newPerson(site).open(urlFor())
+    now += 10 * minute
+    const crowd = Array.from({ length: 25 }, (_, i) =>
+      newPerson(site).open(urlFor({ client_id: host.url(`/made-up/${i}.json`) })),
+    )
+    expect((await Promise.all(crowd)).every(({ status }) => status === 400)).toBe(true)
+    expect(host.received.filter(({ path }) => path.startsWith('/made-up/'))).toHaveLength(20)
+    serve({ ...document, redirect_uris: ['https://app.example/callback'] })
+    const page = await newPerson(site).open(urlFor())
+    expect([page.status, page.away]).toEqual([400, undefined])
+    expect(host.at(`/oauth/client-${n}.json`)).toHaveLength(2)
   })
 
   it('of hosts that the realm does not trust are not read', async () => {
