@@ -10,10 +10,10 @@ import type { Statement } from '#server/storage/contract.ts'
 import { inSlices } from '#server/storage/statements.ts'
 import type { UserGroupRow } from '#server/storage/tables/tables.ts'
 import { insertUserGroups, leaveGroups, memberIdsIn } from '#server/users/memberships.ts'
-import type { ApplyInput } from './apply-users.ts'
 import type { PlanGroupParts, PlannedGroups } from './plan-groups.ts'
 import type { ReadGroups } from './read-groups.ts'
 import { forgetGroups, insertGroups } from './sync-state.ts'
+import type { ApplyInput } from './users/apply-users.ts'
 
 export interface GroupParts extends PlanGroupParts {
   readonly recorder: Recorder

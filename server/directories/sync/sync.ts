@@ -24,16 +24,16 @@ import type { Connections } from '../connections.ts'
 import type { Directory } from '../directory.ts'
 import type { Person } from '../entries/person.ts'
 import { linkIssuer } from '../linked-user.ts'
-import { type ApplyInput, applyUsers, pretendToApply } from './apply-users.ts'
 import type { GroupDocuments } from './group-documents.ts'
 import { guardAddresses, guardRemovals } from './guard.ts'
 import { planGroups } from './plan-groups.ts'
-import { type Around, createUserPlan, type UserPlan } from './plan-users.ts'
 import { createProgress, type SyncResult } from './progress.ts'
 import type { ReadUsers } from './read-users.ts'
 import { mostListed, noGroups, statusOf } from './report.ts'
 import { type GroupOutcome, syncGroups } from './sync-groups.ts'
 import { absencesOf, createSyncState, type Lease, leaseMs, takeOverState } from './sync-state.ts'
+import { type ApplyInput, applyUsers, pretendToApply } from './users/apply-users.ts'
+import { type Around, createUserPlan, type UserPlan } from './users/plan-users.ts'
 
 export interface SyncParts {
   readonly storage: Storage

@@ -1,6 +1,7 @@
 /**
  * Writes what was planned for users, in parts that are each one transaction: a node that dies leaves whole users behind, and the
- * next sync finds them as they are. A part with a user who cannot be written is divided, until that one user is left.
+ * next sync finds them as they are. A part with a user who cannot be written is divided, until that one user is left, or users
+ * who exchange names.
  */
 
 import { Problem } from '#schemas/problems.ts'
@@ -16,11 +17,11 @@ import type { Links } from '#server/users/links/links.ts'
 import { assignDefaultRole } from '#server/users/memberships.ts'
 import { deleteUsers } from '#server/users/user-rows.ts'
 import type { Users } from '#server/users/users.ts'
-import type { Directory } from '../directory.ts'
-import { linkIssuer } from '../linked-user.ts'
+import type { Directory } from '../../directory.ts'
+import { linkIssuer } from '../../linked-user.ts'
+import { countsOf, noUsers, sumOf, type UserCounts } from '../report.ts'
+import { deleteAbsences, insertAbsences } from '../sync-state.ts'
 import type { PlannedUser } from './plan-users.ts'
-import { countsOf, noUsers, sumOf, type UserCounts } from './report.ts'
-import { deleteAbsences, insertAbsences } from './sync-state.ts'
 
 export interface ApplyParts {
   readonly storage: Pick<Storage, 'db'>
@@ -101,6 +102,20 @@ export const pretendToApply = (
   return { counts: countsOf(changes), failed: [] }
 }
 
+/** Where changes can be divided, at a place or as near to it as those allow that belong together; nowhere where all do. */
+const cutOf = (changes: readonly PlannedUser[], place: number): number | undefined => {
+  const isCut = (at: number): boolean => {
+    const [before, after] = [changes[at - 1], changes[at]]
+    if (!before || !after) return false
+    return after.together === undefined || before.together !== after.together
+  }
+  for (let off = 0; off < changes.length; off += 1) {
+    if (isCut(place - off)) return place - off
+    if (isCut(place + off)) return place + off
+  }
+  return undefined
+}
+
 /** Takes the changes out of the list: what is written needs no memory while the rest is. */
 export const applyUsers = async (
   parts: ApplyParts,
@@ -170,16 +185,16 @@ export const applyUsers = async (
     } catch (error) {
       const problem = problemIn(error)
       if (problem === undefined) throw error
-      const [change, ...others] = part
-      if (change && others.length === 0) failed.push({ change, problem })
+      const middle = cutOf(part, Math.ceil(part.length / 2))
+      if (middle === undefined) failed.push(...part.map((change) => ({ change, problem })))
       else {
-        const middle = Math.ceil(part.length / 2)
         await attempt(part.slice(0, middle))
         await attempt(part.slice(middle))
       }
     }
   }
 
-  while (changes.length > 0) await attempt(changes.splice(0, partSize))
+  while (changes.length > 0)
+    await attempt(changes.splice(0, cutOf(changes, partSize) ?? changes.length))
   return { counts, failed }
 }

@@ -8,9 +8,10 @@ import type { DirectoryAbsenceRow } from '#server/storage/tables/directory-table
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { nameOf } from '#server/users/names.ts'
 import { changedUserRow, newUserRow } from '#server/users/user-record.ts'
-import type { Directory } from '../directory.ts'
-import type { Person } from '../entries/person.ts'
-import { isLike, profileAfter, profileOf } from '../linked-user.ts'
+import type { Directory } from '../../directory.ts'
+import type { Person } from '../../entries/person.ts'
+import { isLike, profileAfter, profileOf } from '../../linked-user.ts'
+import { type Contested, exchangeNames } from './exchanged-names.ts'
 
 export interface PlannedUser extends UserChange {
   readonly subject: string
@@ -19,6 +20,8 @@ export interface PlannedUser extends UserChange {
   readonly after: UserRow | undefined
   /** The user is disabled by this, or enabled again after an earlier sync had disabled them. */
   readonly absence?: DirectoryAbsenceRow['cause'] | 'over'
+  /** Changes of one number exchange names: all of them are written, or none. */
+  readonly together?: number
 }
 
 export interface UserPlan {
@@ -76,12 +79,6 @@ const fieldsOf = (before: UserRow | undefined, after: UserRow): FieldChange[] =>
   return [...texts, ...flags]
 }
 
-/** The names of a new or changed user that another user has. */
-interface Contested {
-  readonly change: PlannedUser
-  readonly owners: readonly string[]
-}
-
 export const createUserPlan = (input: PlanInput) => {
   const { directory, absences, isListed, now } = input
   const changes: PlannedUser[] = []
@@ -104,11 +101,14 @@ export const createUserPlan = (input: PlanInput) => {
     for (const name of namesOf(user)) taken.set(name, user.id)
   }
 
-  const ownersOf = (user: UserRow, owners: Around['owners']): string[] =>
-    namesOf(user).flatMap((name) => {
-      const owner = taken.get(name) ?? owners.get(name)
-      return owner === undefined || owner === user.id ? [] : [owner]
-    })
+  /** Of names of the user, those who have them, and are others. */
+  const ownersOf = (user: UserRow, owners: Around['owners']): Map<string, string> =>
+    new Map(
+      namesOf(user).flatMap((name) => {
+        const owner = taken.get(name) ?? owners.get(name)
+        return owner === undefined || owner === user.id ? [] : [[name, owner] as const]
+      }),
+    )
 
   const added = (person: Person): PlannedUser => {
     const { username, enabled, subject } = person
@@ -188,10 +188,11 @@ export const createUserPlan = (input: PlanInput) => {
       for (const person of people) {
         const change = planned(person, linked.get(person.subject))
         if (!change?.after) continue
-        const others = ownersOf(change.after, owners)
-        if (others.length > 0) contested.push({ change, owners: others })
+        const { after } = change
+        const others = ownersOf(after, owners)
+        if (others.size > 0) contested.push({ change, after, owners: others })
         else {
-          take(change.after)
+          take(after)
           changes.push(change)
         }
       }
@@ -203,24 +204,23 @@ export const createUserPlan = (input: PlanInput) => {
       const deleted = new Set(
         removals.flatMap(({ op, before }) => (before && op === 'delete' ? [before.id] : [])),
       )
-      const settled: PlannedUser[] = []
-      for (const { change, owners } of contested) {
-        const { after, username, subject } = change
-        if (!after) continue
-        const others = [...owners, ...ownersOf(after, new Map())].filter((id) => !deleted.has(id))
-        const [owner] = others
-        if (owner === undefined) {
-          take(after)
-          settled.push(change)
-        } else
-          fail(
-            username,
-            subject,
-            goneIds.has(owner)
-              ? 'an entry with a new id has the name of a user whose entry is gone: it is another person; delete or rename that user first'
-              : 'another user has the name or the address already',
-          )
-      }
+      const { settled, refused } = exchangeNames({
+        contested,
+        others: new Map(
+          changes.flatMap(({ after }) => (after ? [[after.id, after] as const] : [])),
+        ),
+        taken,
+        deleted,
+        namesOf,
+      })
+      for (const { change, owner } of refused)
+        fail(
+          change.username,
+          change.subject,
+          goneIds.has(owner)
+            ? 'an entry with a new id has the name of a user whose entry is gone: it is another person; delete or rename that user first'
+            : 'another user has the name or the address already',
+        )
       // Removals first: a name that a deleted user had may be taken in the same sync.
       return { changes: [...removals, ...changes, ...settled], failures, failed }
     },
