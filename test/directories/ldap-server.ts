@@ -127,8 +127,11 @@ const filterIn = (reader: BerReader): Filter => {
   }
 }
 
-const valuesOf = ({ attributes }: LdapEntry, name: string): readonly (string | Buffer)[] =>
-  Object.entries(attributes).find(([one]) => one.toLowerCase() === name.toLowerCase())?.[1] ?? []
+const valuesOf = ({ dn, attributes }: LdapEntry, name: string): readonly (string | Buffer)[] =>
+  name.toLowerCase() === 'distinguishedname'
+    ? [dn]
+    : (Object.entries(attributes).find(([one]) => one.toLowerCase() === name.toLowerCase())?.[1] ??
+      [])
 
 const same = (a: string | Buffer, b: string | Buffer): boolean =>
   Buffer.isBuffer(a) || Buffer.isBuffer(b)
@@ -152,7 +155,10 @@ const matches = (filter: Filter, entry: LdapEntry, all: readonly LdapEntry[]): b
   if (filter instanceof AndFilter) return filter.filters.every((one) => matches(one, entry, all))
   if (filter instanceof OrFilter) return filter.filters.some((one) => matches(one, entry, all))
   if (filter instanceof NotFilter) return !matches(filter.filter, entry, all)
-  if (filter instanceof ExtensibleFilter) return isInChain(entry.dn, filter.value, all)
+  if (filter instanceof ExtensibleFilter)
+    return filter.matchType === 'member'
+      ? isInChain(filter.value, entry.dn, all)
+      : isInChain(entry.dn, filter.value, all)
   if (filter instanceof PresenceFilter) return valuesOf(entry, filter.attribute).length > 0
   if (filter instanceof EqualityFilter)
     return valuesOf(entry, filter.attribute).some((value) => same(value, filter.value))

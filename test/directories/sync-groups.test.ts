@@ -154,44 +154,53 @@ describe.each(backends)('groups of a directory on $name', (backend) => {
     ])
   })
 
-  it('follows groups of Active Directory that the filter leaves out, and asks for them only where there can be one', async () => {
-    world.add('ada', 'bob', 'carl')
-    const guid = (n: number): Buffer => Buffer.alloc(16, n)
-    world.ldap.entries = world.ldap.entries.map((entry, i) =>
-      entry.dn.startsWith('uid=')
-        ? { ...entry, attributes: { ...entry.attributes, objectGUID: [guid(100 + i)] } }
-        : entry,
-    )
-    const root = 'dc=corp,dc=example'
-    const name = (cn: string): string => `${cn}-${world.named('')}`
-    const team = (cn: string, n: number, below: string, members: readonly string[]) => ({
-      dn: `cn=${name(cn)},${below}`,
-      attributes: {
-        objectClass: ['group'],
-        cn: [name(cn)],
-        objectGUID: [guid(n)],
-        member: members,
-      },
-    })
-    const [ada, bob, carl] = ['ada', 'bob', 'carl'].map((uid) => dnOf(world.named(uid)))
-    world.ldap.entries.push(
-      { dn: '', attributes: { defaultNamingContext: [root] } },
-      team('staff', 1, groupBase, [ada ?? '', `cn=${name('hidden')},${root}`]),
-      // Outside of groupSearchBase, and around a group that contains it.
-      team('hidden', 2, root, [bob ?? '', `cn=${name('deeper')},${root}`]),
-      team('deeper', 3, root, [carl ?? '', `cn=${name('hidden')},${root}`]),
-      team('alone', 4, groupBase, [ada ?? '']),
-    )
-    await world.provide({ groupSearchBase: groupBase }, { protocol: 'ad' })
-    const { body } = await world.sync()
-    expect([body.added, body.failures]).toEqual([3, []])
-    expect(body.groups).toMatchObject({ added: 2, joined: 4 })
-    const between = world.ldap.searches.filter((call) => call.base === root)
-    expect(between).toHaveLength(1)
+  it.each([
+    ['by the rule of the domain', undefined, 1],
+    ['name by name, where the domain refuses the rule', { entries: [], code: 18 }, 2],
+    ['name by name, where the domain finds nothing by the rule', { entries: [] }, 2],
+  ])(
+    'follows groups of Active Directory that the filter leaves out %s, and asks for them only where there can be one',
+    async (_how, answered, requests) => {
+      world.ldap.faults.search = ({ filter }) =>
+        JSON.stringify(filter).includes('1.2.840.113556.1.4.1941') ? answered : undefined
+      world.add('ada', 'bob', 'carl')
+      const guid = (n: number): Buffer => Buffer.alloc(16, n)
+      world.ldap.entries = world.ldap.entries.map((entry, i) =>
+        entry.dn.startsWith('uid=')
+          ? { ...entry, attributes: { ...entry.attributes, objectGUID: [guid(100 + i)] } }
+          : entry,
+      )
+      const root = 'dc=corp,dc=example'
+      const name = (cn: string): string => `${cn}-${world.named('')}`
+      const team = (cn: string, n: number, below: string, members: readonly string[]) => ({
+        dn: `cn=${name(cn)},${below}`,
+        attributes: {
+          objectClass: ['group'],
+          cn: [name(cn)],
+          objectGUID: [guid(n)],
+          member: members,
+        },
+      })
+      const [ada, bob, carl] = ['ada', 'bob', 'carl'].map((uid) => dnOf(world.named(uid)))
+      world.ldap.entries.push(
+        { dn: '', attributes: { defaultNamingContext: [root] } },
+        team('staff', 1, groupBase, [ada ?? '', `cn=${name('hidden')},${root}`]),
+        // Outside of groupSearchBase, and around a group that contains it.
+        team('hidden', 2, root, [bob ?? '', `cn=${name('deeper')},${root}`]),
+        team('deeper', 3, root, [carl ?? '', `cn=${name('hidden')},${root}`]),
+        team('alone', 4, groupBase, [ada ?? '']),
+      )
+      await world.provide({ groupSearchBase: groupBase }, { protocol: 'ad' })
+      const { body } = await world.sync()
+      expect([body.added, body.failures]).toEqual([3, []])
+      expect(body.groups).toMatchObject({ added: 2, joined: 4 })
+      const between = world.ldap.searches.filter((call) => call.base === root)
+      expect(between).toHaveLength(requests)
 
-    world.ldap.entries = world.ldap.entries.filter(({ dn }) => !dn.includes(name('deeper')))
-    expect((await world.sync()).body.groups).toMatchObject({ joined: 0, left: 1 })
-  })
+      world.ldap.entries = world.ldap.entries.filter(({ dn }) => !dn.includes(name('deeper')))
+      expect((await world.sync()).body.groups).toMatchObject({ joined: 0, left: 1 })
+    },
+  )
 
   it('reads a group of Active Directory in ranges, and the primary group, which lists no members', async () => {
     world.add('ada', 'bob', 'carl')

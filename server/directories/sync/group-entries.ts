@@ -3,7 +3,14 @@
  * and with the groups between a group and its users that `groupFilter` leaves out.
  */
 
-import { AndFilter, EqualityFilter, ExtensibleFilter, PresenceFilter } from 'ldapts'
+import {
+  AndFilter,
+  EqualityFilter,
+  ExtensibleFilter,
+  type Filter,
+  OrFilter,
+  PresenceFilter,
+} from 'ldapts'
 import type { Connection, Search } from '../connection/connection.ts'
 import { DirectoryAway, DirectoryRefused, resultCodes } from '../connection/errors.ts'
 import type { Directory, GroupSearch } from '../directory.ts'
@@ -113,6 +120,30 @@ export const readDomain = async (connection: Connection): Promise<string | undef
   return entries[0]?.first('defaultNamingContext')
 }
 
+const groupsThat = (filter: Filter): Filter =>
+  new AndFilter({
+    filters: [new EqualityFilter({ attribute: 'objectClass', value: 'group' }), filter],
+  })
+
+/**
+ * Whether the directory follows groups in groups by itself. One that does not know the rule refuses it, or finds nothing by it
+ * (RFC 4511 §4.5.1.7.7): then a group is not found by a member that it lists.
+ */
+export const followsChains = async (
+  connection: Connection,
+  { dn, members: [member = ''] }: Pick<GroupEntry, 'dn' | 'members'>,
+): Promise<boolean> => {
+  const { code, entries } = await connection.search({
+    base: dn,
+    scope: 'base',
+    filter: new ExtensibleFilter({ matchType: 'member', rule: inChain, value: member }),
+    attributes: ['1.1'],
+  })
+  if (code === resultCodes.busy || code === resultCodes.unavailable)
+    throw new DirectoryAway('the directory is busy or unavailable')
+  return code === resultCodes.success && entries.length > 0
+}
+
 /** All groups below the base that are in this one, directly or through others. `memberOf` exists for `member` alone. */
 export const readInnerGroups = (
   connection: Connection,
@@ -120,10 +151,22 @@ export const readInnerGroups = (
   groups: GroupSearch,
   { base, dn }: { readonly base: string; readonly dn: string },
 ): Promise<GroupEntry[]> => {
-  const filters = [
-    new EqualityFilter({ attribute: 'objectClass', value: 'group' }),
+  const filter = groupsThat(
     new ExtensibleFilter({ matchType: 'memberOf', rule: inChain, value: dn }),
-  ]
-  const filter = new AndFilter({ filters })
+  )
+  return readGroupEntries(connection, directory, groups, { base, filter })
+}
+
+/** Those of these names that are groups. */
+export const readGroupsNamed = (
+  connection: Connection,
+  directory: Directory,
+  groups: GroupSearch,
+  { base, names }: { readonly base: string; readonly names: readonly string[] },
+): Promise<GroupEntry[]> => {
+  const filters = names.map(
+    (value) => new EqualityFilter({ attribute: 'distinguishedName', value }),
+  )
+  const filter = groupsThat(new OrFilter({ filters }))
   return readGroupEntries(connection, directory, groups, { base, filter })
 }

@@ -5,12 +5,20 @@
 
 import type { SyncFailure } from '#schemas/wire/directory-sync.ts'
 import { createPace } from '#server/platform/pace.ts'
+import { inSlices } from '#server/storage/statements.ts'
 import type { Connection } from '../connection/connection.ts'
 import type { Directory, GroupSearch } from '../directory.ts'
 import { comparableDn, isBelow } from '../entries/dn.ts'
 import { parseFilter } from '../entries/filter.ts'
 import { SyncRefused } from './errors.ts'
-import { type GroupEntry, readDomain, readGroupEntries, readInnerGroups } from './group-entries.ts'
+import {
+  followsChains,
+  type GroupEntry,
+  readDomain,
+  readGroupEntries,
+  readGroupsNamed,
+  readInnerGroups,
+} from './group-entries.ts'
 import type { ReadUsers } from './read-users.ts'
 
 export interface ReadGroup {
@@ -31,6 +39,30 @@ type Found = Pick<ReadUsers, 'byDn' | 'byUsername' | 'primaryGroups'>
 const dnIn = (member: string): string | undefined =>
   member.includes('=') ? comparableDn(member) : undefined
 
+/** So many names are asked for at once. */
+const namesAtOnce = 100
+
+/** Level by level, each name once: `tokenGroups` would take a request for each user, and knows security groups alone. */
+const walkedFrom = async (
+  outer: readonly GroupEntry[],
+  strangersIn: (group: GroupEntry) => readonly string[],
+  readNamed: (names: readonly string[]) => Promise<readonly GroupEntry[]>,
+): Promise<GroupEntry[]> => {
+  const found: GroupEntry[] = []
+  const seen = new Set<string>()
+  for (let level = outer; level.length > 0; ) {
+    const names = level.flatMap(strangersIn).filter((name) => {
+      const dn = comparableDn(name)
+      return !seen.has(dn) && seen.add(dn)
+    })
+    const next: GroupEntry[] = []
+    for (const part of inSlices(names, namesAtOnce)) next.push(...(await readNamed(part)))
+    found.push(...next)
+    level = next
+  }
+  return found
+}
+
 /**
  * The groups of Active Directory inside these that `groupFilter` leaves out: their members are members all the same. Only a group
  * with a member that is neither a known user nor a known group can have one.
@@ -44,21 +76,28 @@ const groupsBetween = async (
 ): Promise<ReadonlyMap<string, GroupEntry>> => {
   const between = new Map<string, GroupEntry>()
   if (directory.protocol !== 'ad' || search.membership.toLowerCase() !== 'member') return between
-  const isStrange = (member: string): boolean => {
-    const dn = dnIn(member)
-    return dn !== undefined && !byDn.has(dn) && !groups.has(dn)
+  const strangersIn = ({ members }: GroupEntry): string[] =>
+    members.filter((member) => {
+      const dn = dnIn(member)
+      return dn !== undefined && !byDn.has(dn) && !groups.has(dn)
+    })
+  const outer = [...groups.values()].filter((group) => strangersIn(group).length > 0)
+  const [first] = outer
+  const base = first && (await readDomain(connection))
+  if (!first || base === undefined) return between
+  const keep = (inner: GroupEntry): void => {
+    const dn = comparableDn(inner.dn)
+    if (!groups.has(dn)) between.set(dn, inner)
   }
-  const outer = [...groups.values()].filter(({ members }) => members.some(isStrange))
-  const base = outer.length > 0 ? await readDomain(connection) : undefined
-  if (base === undefined) return between
-  for (const { dn: outerDn } of outer)
-    for (const inner of await readInnerGroups(connection, directory, search, {
-      base,
-      dn: outerDn,
-    })) {
-      const dn = comparableDn(inner.dn)
-      if (!groups.has(dn)) between.set(dn, inner)
-    }
+  if (await followsChains(connection, first))
+    for (const { dn } of outer)
+      for (const inner of await readInnerGroups(connection, directory, search, { base, dn }))
+        keep(inner)
+  else {
+    const readNamed = (names: readonly string[]) =>
+      readGroupsNamed(connection, directory, search, { base, names })
+    for (const inner of await walkedFrom(outer, strangersIn, readNamed)) keep(inner)
+  }
   return between
 }
 
