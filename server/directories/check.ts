@@ -14,7 +14,7 @@ import type { Directory, DirectoryUrl } from './directory.ts'
 import { stableIdOf } from './entries/entry.ts'
 import { filterForAll, parseFilter } from './entries/filter.ts'
 import { accountControl, personAttributes } from './entries/person.ts'
-import { generalizedTimeMs, readFacts } from './passwords/lockout.ts'
+import { generalizedTimeMs, mostFailuresOf, readFacts, strictestLock } from './passwords/lockout.ts'
 
 export interface CheckParts {
   readonly outgoing: Outgoing
@@ -70,18 +70,41 @@ const tlsFindings = ({ tls }: Connection, where: string, now: number): Finding[]
       ]
 }
 
+/** The one attribute of one entry; nothing where it cannot be read. */
+const valueAt = async (
+  connection: Connection,
+  base: string,
+  attribute: string,
+): Promise<string | undefined> => {
+  const { entries } = await connection.search({
+    base,
+    scope: 'base',
+    filter: new PresenceFilter({ attribute: 'objectClass' }),
+    attributes: [attribute],
+  })
+  return entries[0]?.first(attribute)
+}
+
+/**
+ * What the directory says that the time is: Active Directory in its root entry, OpenLDAP and 389 Directory Server in their
+ * monitor, where the bind user may read it. No other attribute tells the time of the answer.
+ */
+const timeOf = async (connection: Connection): Promise<string | undefined> => {
+  const own = await valueAt(connection, '', 'currentTime')
+  if (own !== undefined) return own
+  const monitor = (await valueAt(connection, '', 'monitorContext')) ?? 'cn=monitor'
+  return (
+    (await valueAt(connection, `cn=Current,cn=Time,${monitor}`, 'monitorTimestamp')) ??
+    (await valueAt(connection, monitor, 'currentTime'))
+  )
+}
+
 const clockFindings = async (
   connection: Connection,
   where: string,
   now: number,
 ): Promise<Finding[]> => {
-  const { entries } = await connection.search({
-    base: '',
-    scope: 'base',
-    filter: new PresenceFilter({ attribute: 'objectClass' }),
-    attributes: ['currentTime'],
-  })
-  const time = entries[0]?.first('currentTime')
+  const time = await timeOf(connection)
   const skew = time === undefined ? 0 : Math.abs(generalizedTimeMs(time) - now)
   return skew > mostSkewMs
     ? [
@@ -201,16 +224,44 @@ const bindFindings = async (
       ]
 }
 
+/** Users and groups of Active Directory name the fine-grained policies that hold for them, whoever may read the policies. */
+const hasOwnPolicies = async (connection: Connection): Promise<boolean> => {
+  const { entries } = await connection.search({
+    base: (await valueAt(connection, '', 'defaultNamingContext')) ?? '',
+    filter: new PresenceFilter({ attribute: 'msDS-PSOApplied' }),
+    attributes: ['1.1'],
+    sizeLimit: 1,
+  })
+  return entries.length > 0
+}
+
 const lockFindings = async (connection: Connection, directory: Directory): Promise<Finding[]> => {
-  const { lock } = await readFacts(connection, directory)
-  return lock
+  const facts = await readFacts(connection, directory)
+  if (directory.protocol === 'ad' && facts.own.size === 0 && (await hasOwnPolicies(connection)))
+    return [
+      warning(
+        'directory-lockout',
+        'some accounts have a fine-grained password policy that the bind user may not read: failures on the sign-in page can lock them',
+        'give the bind user the right to read CN=Password Settings Container,CN=System of the domain',
+      ),
+    ]
+  const lock = strictestLock(facts)
+  if (!lock) return []
+  const most = mostFailuresOf(lock)
+  return most < lock.threshold
     ? [
         ok(
           'directory-lockout',
-          `accounts are locked there after ${lock.threshold} failures; the realm stops after ${lock.threshold - 1}`,
+          `accounts are locked there after ${lock.threshold} failures; the realm stops after ${most}`,
         ),
       ]
-    : []
+    : [
+        warning(
+          'directory-lockout',
+          'accounts are locked there after 1 failure: one wrong password on the sign-in page locks the account',
+          'let the directory lock accounts after 2 failures or more',
+        ),
+      ]
 }
 
 const isBroken = (findings: readonly Finding[]): boolean =>

@@ -25,7 +25,7 @@ const factsMs = 300_000
 /** A directory that does not answer is not asked for them again at once. */
 const failedMs = 10_000
 
-const unknown: DirectoryFacts = { lock: undefined, netbiosName: undefined }
+const unknown: DirectoryFacts = { lock: undefined, own: new Map(), netbiosName: undefined }
 
 export const createConnections = ({
   outgoing,

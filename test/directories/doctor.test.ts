@@ -71,6 +71,32 @@ describe.each(anyBackend)('a directory on $name', (backend) => {
     expect(await check()).toContain('directory-search error')
   })
 
+  it.each([
+    [
+      'of OpenLDAP, which its monitor tells',
+      { monitorContext: ['cn=Monitor'] },
+      'cn=Current,cn=Time,cn=Monitor',
+      'monitorTimestamp',
+    ],
+    ['of 389 Directory Server, which its monitor tells', {}, 'cn=monitor', 'currentTime'],
+  ])('with a wrong clock %s is found out', async (_name, root, dn, attribute) => {
+    world.add('ada')
+    await world.provide()
+    const now = new Date().toISOString().replaceAll(/[-:T]|\..*/g, '')
+    for (const [time, isWrong] of [
+      [`${now}Z`, false],
+      ['20200101000000Z', true],
+      ['at noon', false],
+    ] as const) {
+      const monitor = { objectClass: ['monitoredObject'], [attribute]: [time] }
+      world.ldap.faults.search = ({ base: asked }) => {
+        if (asked === '') return { entries: [{ dn: '', attributes: root }] }
+        return asked === dn ? { entries: [{ dn, attributes: monitor }] } : undefined
+      }
+      expect((await check()).includes('directory-clock warning'), time).toBe(isWrong)
+    }
+  })
+
   it('of Active Directory that hides who is disabled is found out', async () => {
     const objectGUID = [Buffer.alloc(16, 7)]
     world.ldap.entries.push(person(world.named('ada'), { objectGUID }))

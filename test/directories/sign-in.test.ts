@@ -6,7 +6,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { claimsOf } from '../oidc/fixture.ts'
 import { addPerson, change, password as localPassword } from '../oidc/relying-party.ts'
-import { anyBackend, backends } from '../support/backends.ts'
+import { backends } from '../support/backends.ts'
 import { freePort } from '../support/processes/ports.ts'
 import { type LdapServer, startLdap } from './ldap-server.ts'
 import {
@@ -326,64 +326,5 @@ describe.each(backends)('users of a directory on $name', (backend) => {
         await expectAway()
       }
     })
-  })
-})
-
-describe.each(anyBackend)('a directory that locks accounts, on $name', (backend) => {
-  let ldap: LdapServer
-  let it_: DirectorySite
-  let failures: string[] = []
-  beforeAll(async () => {
-    ldap = await startLdap([
-      bindUser,
-      { dn: '', attributes: { namingContexts: ['dc=corp,dc=example'] } },
-      {
-        dn: 'cn=policy,dc=corp,dc=example',
-        attributes: {
-          objectClass: ['pwdPolicy'],
-          pwdLockout: ['TRUE'],
-          pwdMaxFailure: ['4'],
-          pwdFailureCountInterval: ['600'],
-        },
-      },
-      entryOf('ada'),
-    ])
-    // As the ppolicy overlay of OpenLDAP counts.
-    ldap.faults.bind = (dn, password) => {
-      if (!dn.startsWith('uid=ada') || password === secretOf('ada')) return undefined
-      const at = new Date().toISOString().replaceAll(/[-:T]|\..*/g, '')
-      failures = [...failures, `${at}.${String(failures.length).padStart(6, '0')}Z`]
-      ldap.entries = ldap.entries.map((entry) =>
-        entry.dn === dn
-          ? { ...entry, attributes: { ...entry.attributes, pwdFailureTime: failures } }
-          : entry,
-      )
-      return { code: 49 }
-    }
-    it_ = await openDirectorySite(backend)
-    await it_.provide(configFor(ldap.url))
-  })
-  afterAll(async () => {
-    await it_?.close()
-    await ldap?.close()
-  })
-
-  it('is not asked when failures elsewhere have brought the account close to its lock', async () => {
-    const times = Array.from({ length: 3 }, (_, i) => {
-      const at = new Date().toISOString().replaceAll(/[-:T]|\..*/g, '')
-      return `${at}.${String(i).padStart(6, '0')}Z`
-    })
-    const eve = entryOf('eve', { pwdFailureTime: times })
-    ldap.entries.push(eve)
-    expect((await it_.grant('eve', secretOf('eve'))).status).toBe(400)
-    expect(ldap.binds).not.toContain(eve.dn)
-  })
-
-  it('gets no more wrong passwords than leave the account open, one after the other or at once', async () => {
-    await Promise.all(Array.from({ length: 12 }, (_, i) => it_.grant('ada', `wrong ${i}`)))
-    await it_.grant('ada', 'wrong again')
-    expect(failures.length).toBe(3)
-    const [last] = await it_.site.events('LOGIN_FAILURE')
-    expect(last?.detail).toBe('too-many-failures')
   })
 })

@@ -7,7 +7,7 @@ import { EqualityFilter, PresenceFilter } from 'ldapts'
 import type { Connection } from '../connection/connection.ts'
 import { resultCodes } from '../connection/errors.ts'
 import type { Directory } from '../directory.ts'
-import { isBelow } from '../entries/dn.ts'
+import { comparableDn, isBelow } from '../entries/dn.ts'
 import type { Entry } from '../entries/entry.ts'
 
 export interface LockPolicy {
@@ -19,7 +19,10 @@ export interface LockPolicy {
 
 /** Facts about a directory that change rarely. */
 export interface DirectoryFacts {
+  /** Of users without a policy of their own. */
   readonly lock: LockPolicy | undefined
+  /** Fine-grained policies of an Active Directory domain, by comparable DN; undefined: such a policy locks nobody. */
+  readonly own: ReadonlyMap<string, LockPolicy | undefined>
   /** The name of an Active Directory domain, as in DOMAIN\user. */
   readonly netbiosName: string | undefined
 }
@@ -27,9 +30,37 @@ export interface DirectoryFacts {
 /** A directory that never forgets a failure would keep its user out for ever. */
 const longestWindowMs = 24 * 3_600_000
 
-/** Attributes that count failures, of an entry of a user. */
+const noFacts: DirectoryFacts = { lock: undefined, own: new Map(), netbiosName: undefined }
+
+/** The fine-grained policy that holds for a user of Active Directory, by precedence and groups. */
+const resultantPolicy = 'msDS-ResultantPSO'
+
+/** Attributes that count failures, of an entry of a user, and the policy that they are judged by. */
 export const countingAttributes = ({ protocol }: Pick<Directory, 'protocol'>): string[] =>
-  protocol === 'ad' ? ['badPwdCount', 'badPasswordTime'] : ['pwdFailureTime']
+  protocol === 'ad' ? ['badPwdCount', 'badPasswordTime', resultantPolicy] : ['pwdFailureTime']
+
+/** One attempt below the lock. A directory that locks by the first failure would else let nobody in. */
+export const mostFailuresOf = ({ threshold }: LockPolicy): number => Math.max(1, threshold - 1)
+
+const strictest = (policies: readonly LockPolicy[]): LockPolicy | undefined =>
+  policies.length === 0
+    ? undefined
+    : {
+        threshold: Math.min(...policies.map(({ threshold }) => threshold)),
+        windowMs: Math.max(...policies.map(({ windowMs }) => windowMs)),
+      }
+
+/** For a user whose policy is not known: no other is stricter. */
+export const strictestLock = ({ lock, own }: DirectoryFacts): LockPolicy | undefined =>
+  strictest([lock, ...own.values()].flatMap((one) => one ?? []))
+
+/** The policy of a user. One that is new, or that the bind user may not read, is taken to be the strictest. */
+export const lockOf = (entry: Entry, facts: DirectoryFacts): LockPolicy | undefined => {
+  const name = entry.first(resultantPolicy)
+  if (name === undefined) return facts.lock
+  const key = comparableDn(name)
+  return facts.own.has(key) ? facts.own.get(key) : strictestLock(facts)
+}
 
 /** Intervals of Active Directory: negative, in units of 100 ns. */
 const intervalMs = (value: string | undefined): number => Math.abs(Number(value ?? 0)) / 10_000
@@ -74,6 +105,28 @@ const policyOf = (threshold: number, windowMs: number): LockPolicy | undefined =
     ? { threshold, windowMs: windowMs > 0 ? Math.min(windowMs, longestWindowMs) : longestWindowMs }
     : undefined
 
+/** Kept where only administrators of the domain may read, unless the bind user gets the right. */
+const ownPolicies = async (
+  connection: Connection,
+  domain: string,
+): Promise<DirectoryFacts['own']> => {
+  const { entries } = await connection.search({
+    base: `CN=Password Settings Container,CN=System,${domain}`,
+    filter: new EqualityFilter({ attribute: 'objectClass', value: 'msDS-PasswordSettings' }),
+    attributes: ['msDS-LockoutThreshold', 'msDS-LockoutObservationWindow'],
+    sizeLimit: 500,
+  })
+  return new Map(
+    entries.map((entry) => [
+      comparableDn(entry.dn),
+      policyOf(
+        Number(entry.first('msDS-LockoutThreshold') ?? 0),
+        intervalMs(entry.first('msDS-LockoutObservationWindow')),
+      ),
+    ]),
+  )
+}
+
 const domainFacts = async (connection: Connection, root: Entry): Promise<DirectoryFacts> => {
   const domain = root.first('defaultNamingContext') ?? ''
   const facts = await readOne(connection, domain, ['lockoutThreshold', 'lockOutObservationWindow'])
@@ -88,6 +141,7 @@ const domainFacts = async (connection: Connection, root: Entry): Promise<Directo
       Number(facts?.first('lockoutThreshold') ?? 0),
       intervalMs(facts?.first('lockOutObservationWindow')),
     ),
+    own: await ownPolicies(connection, domain),
     netbiosName: partition?.first('nETBIOSName'),
   }
 }
@@ -110,15 +164,7 @@ const policyFacts = async (
     const seconds = Number(entry.first('pwdFailureCountInterval') ?? 0)
     return policyOf(Number(entry.first('pwdMaxFailure') ?? 0), seconds * 1000) ?? []
   })
-  const [first] = policies
-  if (!first) return { lock: undefined, netbiosName: undefined }
-  return {
-    lock: {
-      threshold: Math.min(...policies.map(({ threshold }) => threshold)),
-      windowMs: Math.max(...policies.map(({ windowMs }) => windowMs)),
-    },
-    netbiosName: undefined,
-  }
+  return { ...noFacts, lock: strictest(policies) }
 }
 
 export const readFacts = async (
@@ -130,7 +176,7 @@ export const readFacts = async (
     'defaultNamingContext',
     'configurationNamingContext',
   ])
-  if (!root) return { lock: undefined, netbiosName: undefined }
+  if (!root) return noFacts
   return directory.protocol === 'ad'
     ? domainFacts(connection, root)
     : policyFacts(connection, root, directory)

@@ -96,10 +96,9 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
   }
 
   const isTooClose = async (directory: Directory, { entry }: FoundPerson): Promise<boolean> => {
-    const { lock } = await connections.factsOf(directory)
-    if (!lock) return false
-    const { failuresOf } = await import('./lockout.ts')
-    return failuresOf(entry, lock, clock.now()) >= lock.threshold - 1
+    const { failuresOf, lockOf, mostFailuresOf } = await import('./lockout.ts')
+    const lock = lockOf(entry, await connections.factsOf(directory))
+    return lock !== undefined && failuresOf(entry, lock, clock.now()) >= mostFailuresOf(lock)
   }
 
   const eventOf = (
@@ -215,8 +214,8 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
     const release = await perEntry.acquire(`${directory.id} ${subject}`)
     if (!release) throw new DirectoryAway('too many try the same account at once')
     try {
-      const { lock } = await connections.factsOf(directory)
-      const found = lock ? await find(directory, { subject }) : seen
+      const { lock, own } = await connections.factsOf(directory)
+      const found = lock || own.size > 0 ? await find(directory, { subject }) : seen
       return found && (await tried(trying, found))
     } finally {
       release()
@@ -285,10 +284,29 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
     },
   })
 
+  /** Of a name that is unknown here: whichever policy holds for it. */
   const mostFailuresAt = async (directories: readonly Directory[]): Promise<number | undefined> => {
+    const { mostFailuresOf, strictestLock } = await import('./lockout.ts')
     const facts = await Promise.all(directories.map((one) => connections.factsOf(one)))
-    const thresholds = facts.flatMap(({ lock }) => (lock ? [lock.threshold - 1] : []))
-    return thresholds.length > 0 ? Math.min(...thresholds) : undefined
+    const most = facts.flatMap((one) => {
+      const lock = strictestLock(one)
+      return lock ? [mostFailuresOf(lock)] : []
+    })
+    return most.length > 0 ? Math.min(...most) : undefined
+  }
+
+  /** Of a linked user: the entry names the policy, where the domain has several. */
+  const mostFailuresOfUser = async (
+    directory: Directory,
+    { subject }: FederatedLinkRow,
+  ): Promise<number | undefined> => {
+    const facts = await connections.factsOf(directory)
+    if (facts.own.size === 0) return mostFailuresAt([directory])
+    const found = await find(directory, { subject }).catch(() => undefined)
+    if (!found) return mostFailuresAt([directory])
+    const { lockOf, mostFailuresOf } = await import('./lockout.ts')
+    const lock = lockOf(found.entry, facts)
+    return lock && mostFailuresOf(lock)
   }
 
   /** The directory among these that a user is linked to; also one that replaced it under its alias. */
@@ -313,7 +331,7 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
         const kept = await keeperAmong(directories, user.id)
         if (!kept) return undefined
         const { directory, link } = kept
-        return linkedAccount(attempt, directory, link, await mostFailuresAt([directory]))
+        return linkedAccount(attempt, directory, link, await mostFailuresOfUser(directory, link))
       }
       return unknownAccount(attempt, [first, ...others], await mostFailuresAt(directories))
     },

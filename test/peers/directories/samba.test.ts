@@ -178,6 +178,36 @@ describe.each(tried)('Active Directory, and the realm on $name', (backend) => {
     await samba.modify(replaced(domain, 'lockoutThreshold', '0'))
   })
 
+  it('stops one attempt below the lock-out of the fine-grained policy of a user', async () => {
+    const days = (n: number): string => String(-n * 24 * 3_600 * 10_000_000)
+    await samba.modify(
+      [
+        `dn: CN=strict,CN=Password Settings Container,CN=System,${domain}`,
+        'changetype: add',
+        'objectClass: msDS-PasswordSettings',
+        'msDS-PasswordSettingsPrecedence: 1',
+        'msDS-PasswordReversibleEncryptionEnabled: FALSE',
+        'msDS-PasswordHistoryLength: 0',
+        'msDS-PasswordComplexityEnabled: FALSE',
+        'msDS-MinimumPasswordLength: 0',
+        `msDS-MinimumPasswordAge: 0`,
+        `msDS-MaximumPasswordAge: ${days(42)}`,
+        'msDS-LockoutThreshold: 4',
+        `msDS-LockoutObservationWindow: ${days(1)}`,
+        `msDS-LockoutDuration: ${days(1)}`,
+        `msDS-PSOAppliesTo: ${dnOf('user10')}`,
+        '',
+        '',
+      ].join('\n'),
+    )
+    await provide({ pageSize: 30 })
+    for (let i = 0; i < 6; i += 1) await it_.grant('user10', `wrong ${i}`)
+    const counted = await samba.search(people, '(sAMAccountName=user10)', 'badPwdCount')
+    expect(counted).toMatch(/^badPwdCount: 3$/m)
+    expect(await samba.bind(dnOf('user10'), secret)).toBe(true)
+    expect((await it_.grant('user10', secret)).status).toBe(400)
+  })
+
   it('syncs users in pages, groups in groups that contain each other, and the primary group', async () => {
     const { status, body } = await sync()
     expect([status, body.failed, body.failures]).toEqual([200, 0, []])
@@ -191,6 +221,9 @@ describe.each(tried)('Active Directory, and the realm on $name', (backend) => {
       crowd.length + 2,
       everyone,
     ])
+    // By name, as groups are read where the domain does not follow them.
+    const named = `(&(objectClass=group)(|(distinguishedName=cn=STAFF,${teams})(distinguishedName=${dnOf('ada')})))`
+    expect((await samba.search(domain, named, 'cn')).match(/^dn: /gm)).toHaveLength(1)
     // As the domain itself follows groups in groups (LDAP_MATCHING_RULE_IN_CHAIN).
     const chain = `(memberOf:1.2.840.113556.1.4.1941:=CN=staff,${teams})`
     const found = await samba.search(people, `(&(objectCategory=person)${chain})`, 'cn')
