@@ -18,8 +18,6 @@ export interface Dialect {
   readonly commitsOutOfOrder: boolean
   /** The expression that has the mark (see `Storage.mark`) of the moment of a query, where only the database knows it. */
   readonly mark?: string
-  /** The texts of a list in a JSON object, as a table `texts` with the column `value`. */
-  readonly textsIn: (column: string, name: string) => string
   /** How migrations spell the column types. */
   readonly columns: ColumnTypes
 }
@@ -32,7 +30,6 @@ export const sqlite: Dialect = {
   notifies: false,
   skipsLocked: false,
   commitsOutOfOrder: false,
-  textsIn: (column, name) => `json_each(${column}, '$.${name}') as texts`,
   // AUTOINCREMENT, so that the number of a deleted row is never given again: readers remember how far they were.
   columns: { text: 'text', json: 'text', identity: 'integer primary key autoincrement' },
 }
@@ -47,8 +44,6 @@ export const postgres: Dialect = {
   commitsOutOfOrder: true,
   // The transactions that are visible.
   mark: 'pg_current_snapshot()::text',
-  textsIn: (column, name) =>
-    `jsonb_array_elements_text(${column}::jsonb -> '${name}') as texts(value)`,
   columns: {
     text: 'text collate "C"',
     json: 'text',

@@ -274,9 +274,14 @@ const crossReads: readonly CrossRead[] = [
     purpose: 'the list of consents with the clientIds in it',
   },
   {
-    path: 'server/provisioning/scim/in/users/search.ts',
+    path: 'server/provisioning/scim/in/users/conditions.ts',
     tables: ['users', 'user_groups'],
-    purpose: 'filters, order and pages of users as SCIM asks for them',
+    purpose: 'filters of users as SCIM asks for them',
+  },
+  {
+    path: 'server/provisioning/scim/in/users/search.ts',
+    tables: ['users'],
+    purpose: 'order and pages of users as SCIM asks for them',
   },
   {
     path: 'server/provisioning/scim/in/groups/members.ts',

@@ -68,7 +68,7 @@ describe('the list of routes', () => {
     const callersOf = (wanted: string) =>
       rows.find(({ method, path }) => `${method} ${path}` === wanted)?.permission
     expect(callersOf('POST /realms/:realm/scim/v2/Users')).toBe('scim-token')
-    expect(callersOf('GET /realms/:realm/scim/v2/Schemas')).toBe('scim-token')
+    expect(callersOf('GET /realms/:realm/scim/v2')).toBe('scim-token')
     expect(callersOf('GET /realms/:realm/account/credentials')).toBe('session,account-token')
   })
 

@@ -98,6 +98,28 @@ describe('the realm', () => {
     expect((await nowhere.send('GET', '/Users')).status).toBe(404)
   })
 
+  it('tells anyone how to authenticate and what works, and nothing else (RFC 7643 §5, RFC 7644 §4)', async () => {
+    const ask = (method: string, path: string, headers = {}) =>
+      site.world.server.anonymous.send(method, `/realms/acme/scim/v2${path}`, undefined, headers)
+    for (const path of [
+      '/ServiceProviderConfig',
+      '/ResourceTypes',
+      '/ResourceTypes/User',
+      '/Schemas',
+      `/Schemas/${userSchema}`,
+    ]) {
+      const answer = await ask('GET', path)
+      expect([path, answer.status]).toEqual([path, 200])
+      expect(answer.body).toEqual((await site.scim.send('GET', path)).body)
+      // Senders try their token here: one that is sent must be good.
+      for (const authorization of ['Bearer made-up', 'Basic eDp5', 'nonsense'])
+        expect((await ask('GET', path, { authorization })).status, authorization).toBe(401)
+      expect((await ask('DELETE', path)).status).toBe(401)
+    }
+    for (const path of ['', '/', '/Users', '/Groups', '/Users/x', '/Me', '/Bulk', '/Nothing'])
+      expect((await ask('GET', path)).status, path).toBe(401)
+  })
+
   it('lists the address of SCIM among its endpoints while SCIM is on', async () => {
     const endpoints = async () =>
       (await site.world.server.admin.send('GET', '/admin/realms/globex/endpoints')).body

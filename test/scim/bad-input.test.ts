@@ -87,6 +87,23 @@ describe('a body', () => {
       'content-type': 'application/json',
     })
     expect(json.status).toBe(201)
+    for (const charset of ['iso-8859-1', '"ISO-8859-1"', 'utf-16', 'latin1', 'utf-7'])
+      for (const type of ['application/scim+json', 'application/json']) {
+        const sent = await site.scim.send('POST', '/Users', body, {
+          'content-type': `${type}; charset=${charset}`,
+        })
+        expect([charset, sent.status, sent.body.schemas]).toEqual([charset, 415, [errorSchema]])
+      }
+    for (const charset of ['utf-8', 'UTF-8', '"utf-8"', 'utf8']) {
+      const userName = `charset-${charset.replaceAll('"', 'q')}`
+      const sent = await site.scim.send(
+        'POST',
+        '/Users',
+        { schemas: [userSchema], userName },
+        { 'content-type': `application/scim+json;charset=${charset}` },
+      )
+      expect([charset, sent.status]).toEqual([charset, charset === 'UTF-8' ? 409 : 201])
+    }
     const large = JSON.stringify({
       schemas: [userSchema],
       userName: 'a',
@@ -270,7 +287,21 @@ describe('what is not offered', () => {
       for (const path of ['/Schemas', '/ResourceTypes', '/ServiceProviderConfig'])
         expect(await statusOf(method, path)).toBe(405)
     expect(await statusOf('PUT', '/Users')).toBe(405)
-    expect((await site.scim.send('PUT', '/Users')).headers['allow']).toBe('GET, POST')
+    const allowed: readonly (readonly [string, string, string])[] = [
+      ['/Users', 'PUT', 'GET, POST'],
+      ['/Users', 'DELETE', 'GET, POST'],
+      ['/Groups', 'PATCH', 'GET, POST'],
+      ['/Users/x', 'POST', 'DELETE, GET, PATCH, PUT'],
+      ['/Schemas/x', 'PUT', 'GET'],
+      ['/ServiceProviderConfig', 'POST', 'GET'],
+      ...['/.search', '/Users/.search', '/Groups/.search'].flatMap((path) =>
+        ['GET', 'PUT', 'PATCH', 'DELETE'].map((method) => [path, method, 'POST'] as const),
+      ),
+    ]
+    for (const [path, method, methods] of allowed) {
+      expect([path, method, await statusOf(method, path)]).toEqual([path, method, 405])
+      expect((await site.scim.send(method, path)).headers['allow']).toBe(methods)
+    }
   })
 })
 

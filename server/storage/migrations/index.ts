@@ -47,6 +47,7 @@ import { scimTargetAddresses } from './0070-scim-target-addresses.ts'
 import { ownerPolicies } from './0074-owner-policies.ts'
 import { delegationConfirmations } from './0076-delegation-confirmations.ts'
 import { signalStreams } from './0078-signal-streams.ts'
+import { scimEmails } from './0080-scim-emails.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -97,4 +98,5 @@ export const migrations: readonly Migration[] = [
   ownerPolicies,
   delegationConfirmations,
   signalStreams,
+  scimEmails,
 ]

@@ -43,6 +43,11 @@ export interface CallParts {
 
 export type Admit = (request: FastifyRequest, scope?: ScimScope) => Promise<ScimCall>
 
+/** What needs no token of an anonymous caller; a token that is sent must be good, because senders try theirs here. */
+export type AdmitAnyone = (
+  request: FastifyRequest,
+) => Promise<Pick<ScimCall, 'base' | 'takesAccessTokens'>>
+
 const header = /^(bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i
 
 const presentedIn = ({ headers }: FastifyRequest): PresentedToken | undefined => {
@@ -73,7 +78,7 @@ export const createAdmit = ({
   accessToken,
   refused,
   slowRefusal,
-}: CallParts): Admit => {
+}: CallParts): { readonly admit: Admit; readonly admitAnyone: AdmitAnyone } => {
   const scimTokenOf = async (
     { view }: Issuer,
     { ip }: FastifyRequest,
@@ -106,12 +111,27 @@ export const createAdmit = ({
     Promise.all(realms.map((realm) => issuers.fresh(realm))),
   )
 
-  return async (request, scope) => {
+  const serviceOf = async (request: FastifyRequest) => {
     const { realm = '' } = request.params as { realm?: string }
     const issuer = await fresh(realm)
     if (!issuer) throw nothing()
     const provisioning = await provisioningOf(issuer.view)
     if (!provisioning.scimEnabled) throw nothing()
+    const told = {
+      base: scimAudience(issuer.url),
+      takesAccessTokens: provisioning.scimClients.length > 0,
+    }
+    return { realm, issuer, provisioning, told }
+  }
+
+  const admitAnyone: AdmitAnyone = async (request) => {
+    const { issuer, provisioning, told } = await serviceOf(request)
+    if (request.headers.authorization !== undefined) await tokenOf(issuer, provisioning, request)
+    return told
+  }
+
+  const admit: Admit = async (request, scope) => {
+    const { realm, issuer, provisioning, told } = await serviceOf(request)
     const token = await tokenOf(issuer, provisioning, request)
     if (scope !== undefined && !token.scopes.includes(scope))
       throw forbidden(`the token is not for ${scope}`)
@@ -120,11 +140,11 @@ export const createAdmit = ({
       view: issuer.view,
       settings: issuer.settings,
       token,
-      base: scimAudience(issuer.url),
-      takesAccessTokens: provisioning.scimClients.length > 0,
+      ...told,
       caller: { actor: ownerOf(token), sourceIp: request.ip, permissions: new Set() },
     }
   }
+  return { admit, admitAnyone }
 }
 
 /** The audit event of a write of data. */

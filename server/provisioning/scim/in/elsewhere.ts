@@ -1,8 +1,8 @@
 /** What is not offered: `/Me` and `/Bulk` (501), methods that a path does not take (405), and all other paths (404). */
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Admit } from './caller.ts'
-import { notFound, ScimError, sendScimError } from './errors.ts'
+import { MethodRefused, notFound, ScimError } from './errors.ts'
 
 const onResources = ['GET', 'POST']
 const onResource = ['DELETE', 'GET', 'PATCH', 'PUT']
@@ -15,20 +15,14 @@ const methodsAt: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(ResourceTypes|Schemas)(\/[^/]+)?$/, ['GET']],
 ]
 
-const refuse = (request: FastifyRequest, reply: FastifyReply): FastifyReply => {
-  const rest = (request.params as { '*': string })['*']
+const refusalOf = ({ params, method }: FastifyRequest): ScimError => {
+  const rest = (params as { '*': string })['*']
   if (/^(Me|Bulk)(\/|$)/.test(rest))
-    return sendScimError(
-      request,
-      reply,
-      new ScimError(501, `/${rest.split('/')[0]} is not offered`),
-    )
+    return new ScimError(501, `/${rest.split('/')[0]} is not offered`)
   const [, methods] = methodsAt.find(([pattern]) => pattern.test(rest)) ?? []
-  if (!methods || methods.includes(request.method))
-    return sendScimError(request, reply, notFound('there is nothing at this address'))
-  reply.header('allow', methods.join(', '))
-  const detail = `this address takes ${methods.join(', ')}`
-  return sendScimError(request, reply, new ScimError(405, detail))
+  return !methods || methods.includes(method)
+    ? notFound('there is nothing at this address')
+    : new MethodRefused(methods)
 }
 
 export const elsewhereRoutes =
@@ -38,9 +32,9 @@ export const elsewhereRoutes =
       method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
       url: `${path}/*`,
       config: { events: [] },
-      handler: async (request, reply) => {
+      handler: async (request) => {
         await admit(request)
-        return refuse(request, reply)
+        throw refusalOf(request)
       },
     })
   }

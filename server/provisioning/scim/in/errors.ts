@@ -22,13 +22,24 @@ export type ScimType =
   | 'invalidCount'
 
 export class ScimError extends Error {
-  override readonly name = 'ScimError'
+  override readonly name: string = 'ScimError'
   readonly status: number
   readonly scimType: ScimType | undefined
   constructor(status: number, detail: string, scimType?: ScimType, cause?: unknown) {
     super(detail, cause === undefined ? undefined : { cause })
     this.status = status
     this.scimType = scimType
+  }
+}
+
+/** The address is known, and does not take the method (RFC 9110 §15.5.6). */
+export class MethodRefused extends ScimError {
+  override readonly name = 'MethodRefused'
+  readonly allow: string
+  constructor(methods: readonly string[]) {
+    const allow = methods.join(', ')
+    super(405, `this address takes ${allow}`)
+    this.allow = allow
   }
 }
 
@@ -59,7 +70,7 @@ const toScimError = (error: unknown, mapError: MapError): ScimError => {
   const problem = toProblem(error, mapError)
   const detail =
     problem.code === 'unsupported-media-type'
-      ? `Send the body as ${mediaType}, without Content-Encoding.`
+      ? `Send the body as ${mediaType} in UTF-8, without Content-Encoding.`
       : problem.message
   return new ScimError(problem.status, detail, typeOf(problem), problem)
 }
@@ -70,6 +81,7 @@ export const sendScimError = (
   error: ScimError,
 ): FastifyReply => {
   reply.removeHeader('etag').removeHeader('location').header('cache-control', 'no-store')
+  if (error instanceof MethodRefused) reply.header('allow', error.allow)
   if (error.status === 401) {
     const { realm = '' } = params as { realm?: string }
     reply.header('www-authenticate', `Bearer realm="${realm.replaceAll(/[^\w.-]/g, '')}"`)

@@ -47,7 +47,7 @@ export const openScimIn = (needs: ScimInNeeds) => {
   const { writer, lastAdmin } = needs.realm
   const { mapError, slowRefusal } = needs.http
   const { issuers, verifier } = needs.tokens
-  const admit = createAdmit({
+  const { admit, admitAnyone } = createAdmit({
     issuers,
     scimToken: createScimTokens({ storage, clock }),
     accessToken: createAccessTokens({ verifier, possession: needs.oidc.dpop, ranks }),
@@ -72,14 +72,14 @@ export const openScimIn = (needs: ScimInNeeds) => {
     sendersOf: (userId: string) => sendersOf(storage, userId),
     routes: (async (app) => {
       app.addHook('onRoute', (route) => {
-        route.config = { ...route.config, callers: ['scim-token'] }
+        route.config = { callers: ['scim-token'], ...route.config }
       })
       installScimErrors(app, mapError)
       takeScimBodies(app)
       addResourceRoutes(app, { admit, turns }, `${path}/Users`, users)
       addResourceRoutes(app, { admit, turns }, `${path}/Groups`, groups)
       searchAllRoutes({ admit, types: [users, groups] }, path)(app)
-      discoveryRoutes({ admit }, path)(app)
+      discoveryRoutes({ admitAnyone }, path)(app)
       elsewhereRoutes({ admit }, path)(app)
     }) satisfies FastifyPluginAsync,
   }

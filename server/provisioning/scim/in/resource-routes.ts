@@ -5,6 +5,7 @@ import type { ScimScope } from '#schemas/wire/scim.ts'
 import { createTurns, type Turns } from '#server/http/limits/turns.ts'
 import type { Admit, ScimCall } from './caller.ts'
 import { describeResources } from './description/operations.ts'
+import { MethodRefused } from './errors.ts'
 import { type Asked, listResponse, type Page, readPage, readQuery, readSearch } from './paging.ts'
 import { type Projection, readProjection } from './projection.ts'
 import { sendJson, sendResource } from './replies.ts'
@@ -62,13 +63,16 @@ export const addResourceRoutes = (
 
   const admitted = async (request: FastifyRequest): Promise<Admitted> => {
     const call = await admit(request, scope)
+    const { id = '' } = request.params as { id?: string }
+    // The address of searches looks like that of a resource.
+    if (id === '.search') throw new MethodRefused(['POST'])
     const asked = readQuery(request.query)
     return {
       request,
       call,
       asked,
       projection: readProjection(type, asked),
-      id: (request.params as { id?: string }).id ?? '',
+      id,
       again: () => admit(request, scope),
     }
   }

@@ -3,7 +3,6 @@
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { errorSchema } from '../errors.ts'
 import { type Attribute, ownAttributes, type ResourceType } from '../schema/attribute.ts'
-import { filterableNames, sortableNames } from '../schema/searchable.ts'
 
 const simpleTypes: Readonly<Partial<Record<Attribute['type'], string>>> = {
   boolean: 'boolean',
@@ -117,16 +116,16 @@ export interface SearchedBy {
   readonly sortBy: string
 }
 
-export const searchedBy = (type: ResourceType): SearchedBy => ({
-  filter: filterableNames(type),
-  sortBy: sortableNames(type),
+export const searchedBy = ({ searched, unsorted }: ResourceType): SearchedBy => ({
+  filter: searched,
+  sortBy: ['any attribute that lists can be filtered by', ...unsorted].join(', but '),
 })
 
 const pageParameters = ({ filter, sortBy }: SearchedBy) => ({
   filter: text(
-    `RFC 7644 §3.4.2.2, of 20 terms at most, on ${filter}. Other attributes get 400 invalidFilter.`,
+    `RFC 7644 §3.4.2.2, of 20 terms at most, on ${filter}. What is no attribute gets 400 invalidFilter.`,
   ),
-  sortBy: text(`One of ${sortBy}. Other attributes get 400 invalidPath.`),
+  sortBy: text(`By ${sortBy}. What is no attribute gets 400 invalidPath.`),
   sortOrder: text('ascending or descending.'),
   startIndex: number('The number of the first result, from 1.'),
   count: number('How many results at most; 200 are the most.'),

@@ -24,6 +24,8 @@ interface Operation {
   readonly query?: JsonSchema
   readonly events?: readonly EventType[]
   readonly refusals: readonly number[]
+  /** Whether it is answered without a token too. */
+  readonly isPublic?: boolean
 }
 
 const words: Readonly<Record<number, string>> = {
@@ -66,6 +68,7 @@ export const describeScim = ({ operationId, summary, replies, refusals, ...more 
   },
   config: {
     events: more.events ?? [],
+    ...(more.isPublic ? { callers: [] } : {}),
     ...(more.query ? { query: more.query } : {}),
     ...(more.body ? { body: more.body, bodyTypes: [mediaType, 'application/json'] } : {}),
   },

@@ -1,7 +1,10 @@
-/** `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas` (RFC 7644 §4). */
+/**
+ * `/ServiceProviderConfig`, `/ResourceTypes` and `/Schemas` (RFC 7644 §4). They are public, because a sender must know how to
+ * authenticate before it does (RFC 7643 §5), and they tell nothing of the people of the realm.
+ */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Admit, ScimCall } from '../caller.ts'
+import type { AdmitAnyone, ScimCall } from '../caller.ts'
 import { listSchema } from '../description/json-schemas.ts'
 import { describeScim } from '../description/operations.ts'
 import { forbidden, notFound } from '../errors.ts'
@@ -21,7 +24,7 @@ const schemas: readonly Schema[] = [
 ]
 
 const typeResource = (
-  { base }: ScimCall,
+  { base }: Pick<ScimCall, 'base'>,
   { name, endpoint, description, core, extensions }: ResourceType,
 ): Resource => ({
   schemas: [resourceTypeSchema],
@@ -36,7 +39,7 @@ const typeResource = (
   meta: { resourceType: 'ResourceType', location: `${base}/ResourceTypes/${name}` },
 })
 
-const schemaResource = ({ base }: ScimCall, schema: Schema): Resource => ({
+const schemaResource = ({ base }: Pick<ScimCall, 'base'>, schema: Schema): Resource => ({
   schemas: [schemaSchema],
   ...schema,
   meta: { resourceType: 'Schema', location: `${base}/Schemas/${schema.id}` },
@@ -53,6 +56,7 @@ const described = (name: string, summary: string, isList = false) =>
     summary: `${summary} (RFC 7644 §4)`,
     replies: { 200: isList ? listSchema(anything, 'resource') : anything },
     refusals: [],
+    isPublic: true,
   })
 
 /** A filter is refused here, and other parameters are ignored (RFC 7644 §4). */
@@ -66,13 +70,13 @@ const listOf = (request: FastifyRequest, resources: readonly Resource[]): Resour
 }
 
 export const discoveryRoutes =
-  ({ admit }: { readonly admit: Admit }, path: string) =>
+  ({ admitAnyone }: { readonly admitAnyone: AdmitAnyone }, path: string) =>
   (app: FastifyInstance): void => {
     app.get(
       `${path}/ServiceProviderConfig`,
       described('read-service-provider-config', 'What the service offers'),
       async (request, reply) => {
-        const call = await admit(request)
+        const call = await admitAnyone(request)
         refuseFilter(request)
         return sendJson(reply, 200, serviceProviderConfig(call))
       },
@@ -82,7 +86,7 @@ export const discoveryRoutes =
       `${path}/ResourceTypes`,
       described('list-resource-types', 'The types of resources', true),
       async (request, reply) => {
-        const call = await admit(request)
+        const call = await admitAnyone(request)
         const all = resourceTypes.map((type) => typeResource(call, type))
         return sendJson(reply, 200, listOf(request, all))
       },
@@ -91,7 +95,7 @@ export const discoveryRoutes =
       `${path}/ResourceTypes/:id`,
       described('read-resource-type', 'A type of resources'),
       async (request, reply) => {
-        const call = await admit(request)
+        const call = await admitAnyone(request)
         const { id } = request.params as { id: string }
         const type = resourceTypes.find(({ name }) => isSame(name, id))
         if (!type) throw notFound(`there is no resource type "${id.slice(0, 80)}"`)
@@ -103,7 +107,7 @@ export const discoveryRoutes =
       `${path}/Schemas`,
       described('list-schemas', 'The schemas of resources', true),
       async (request, reply) => {
-        const call = await admit(request)
+        const call = await admitAnyone(request)
         const all = schemas.map((schema) => schemaResource(call, schema))
         return sendJson(reply, 200, listOf(request, all))
       },
@@ -112,7 +116,7 @@ export const discoveryRoutes =
       `${path}/Schemas/:id`,
       described('read-schema', 'A schema of resources'),
       async (request, reply) => {
-        const call = await admit(request)
+        const call = await admitAnyone(request)
         const { id } = request.params as { id: string }
         const schema = schemas.find((one) => isSame(one.id, id))
         if (!schema) throw notFound(`there is no schema "${id.slice(0, 80)}"`)

@@ -1,12 +1,7 @@
 /** Filters, order and pages of groups, which are documents in memory; members are asked for in the database. */
 
 import { Group } from '#schemas/kinds/users/group.ts'
-import {
-  type AttributePath,
-  type Compare,
-  pathText,
-  type ScimFilter,
-} from '#schemas/text/scim-filter.ts'
+import type { AttributePath, ScimFilter } from '#schemas/text/scim-filter.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { isStorable } from '#server/storage/documents/reads.ts'
@@ -16,10 +11,17 @@ import type { ScimCall } from '../caller.ts'
 import { invalidFilter } from '../errors.ts'
 import { externalIdsOfGroups } from '../external-ids.ts'
 import { matches } from '../match.ts'
+import { compareKeys, sortKeyBy } from '../order.ts'
 import type { Page } from '../paging.ts'
-import { isComplex, named, ownAttributes, type Resource } from '../schema/attribute.ts'
+import { ownAttributes } from '../schema/attribute.ts'
 import { groupType } from '../schema/group-schema.ts'
-import { isSortable, notFilterable, notSortable, searchKey } from '../schema/searchable.ts'
+import {
+  isSortable,
+  notFilterable,
+  notSortable,
+  refuseUnsearchable,
+  searchKey,
+} from '../schema/searchable.ts'
 import { groupResource } from './resource.ts'
 
 const keyOf = (path: AttributePath): string => searchKey(groupType, path)
@@ -35,15 +37,6 @@ const memberIn = (filter: ScimFilter): string | undefined => {
   return filter.op === 'eq' && keyOf(filter.path) === 'members.value'
     ? String(filter.value)
     : undefined
-}
-
-/** A text is compared with a text, and a time with a time. */
-const refuseOtherType = ({ path, value }: Compare): void => {
-  if (value === null) return
-  if (typeof value !== 'string') throw invalidFilter(`"${pathText(path)}" is a text`)
-  const isTime = ['meta.created', 'meta.lastmodified'].includes(keyOf(path))
-  if (isTime && Number.isNaN(Date.parse(value)))
-    throw invalidFilter(`"${pathText(path)}" is a time such as "2026-01-31T12:00:00Z"`)
 }
 
 /** The filter with the ids of groups in the place of members. */
@@ -70,31 +63,10 @@ const settled = async (storage: Pick<Storage, 'db'>, filter: ScimFilter): Promis
     case 'not':
       return { op: 'not', term: await settled(storage, filter.term) }
     default:
-      if (!isSortable(groupType, filter.path)) throw notFilterable(groupType, filter.path)
-      if ('value' in filter) refuseOtherType(filter)
+      if (keyOf(filter.path).startsWith('members')) throw notFilterable(groupType, filter.path)
+      refuseUnsearchable(groupType, filter)
       return filter
   }
-}
-
-/** What groups are ordered by: texts without case unless it counts, times as texts of ISO 8601. */
-const orderOf = (sortBy: AttributePath) => {
-  if (!isSortable(groupType, sortBy)) throw notSortable(groupType, sortBy)
-  const outer = named(ownAttributes(groupType), sortBy.name)
-  const inner = sortBy.sub === undefined ? undefined : named(outer?.subAttributes, sortBy.sub)
-  const isExact = (inner ?? outer)?.caseExact === true
-  return (resource: Resource): string | undefined => {
-    const found = resource[outer?.name ?? '']
-    const value = inner && isComplex(found) ? found[inner.name] : found
-    if (value === undefined) return undefined
-    return isExact ? String(value) : String(value).toLowerCase()
-  }
-}
-
-/** Groups without a value come last in ascending order (RFC 7644 §3.4.2.3). */
-const compare = (a: string | undefined, b: string | undefined): number => {
-  if (a === b) return 0
-  if (a === undefined) return 1
-  return b === undefined || a < b ? -1 : 1
 }
 
 /** Groups that fit, in the order of their ids unless another one is asked for. */
@@ -120,11 +92,12 @@ export const searchGroups = async (
       return { group, shown: groupResource(call, group, { externalId, version, members: [] }) }
     })
     .filter(({ shown }) => !filter || matches(filter, shown, attributes, invalidFilter))
-  const keyed = sortBy ? orderOf(sortBy) : undefined
+  if (sortBy && !isSortable(groupType, sortBy)) throw notSortable(groupType, sortBy)
+  const keyed = sortBy && sortKeyBy(attributes, sortBy)
   const turn = descending && keyed ? -1 : 1
   const sorted = all
     .map((one) => ({ ...one, at: keyed?.(one.shown) }))
-    .toSorted((a, b) => compare(a.at, b.at) * turn || (a.group.id < b.group.id ? -1 : 1))
+    .toSorted((a, b) => compareKeys(a.at, b.at) * turn || (a.group.id < b.group.id ? -1 : 1))
   const rest = after === undefined ? sorted : sorted.filter(({ group }) => group.id > after)
   const page = rest.slice(first, first + max)
   return { groups: page.map(({ group }) => group), total: all.length }

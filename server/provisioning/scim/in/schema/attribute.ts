@@ -38,10 +38,10 @@ export interface ResourceType {
   readonly description: string
   readonly core: Schema
   readonly extensions: readonly Schema[]
-  /** Attributes that lists can be sorted by; each of them can be filtered by as well. */
-  readonly sortable: readonly string[]
-  /** Attributes that lists can be filtered by, and not sorted. */
-  readonly filterable: readonly string[]
+  /** What a description of the API says of filters: on which attributes, and at what price. */
+  readonly searched: string
+  /** Attributes that lists cannot be sorted by. */
+  readonly unsorted: readonly string[]
 }
 
 /** A value as JSON has it; names are spelt as in the schemas once a body was read. */

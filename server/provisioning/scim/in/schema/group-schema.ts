@@ -35,13 +35,6 @@ export const groupType: ResourceType = {
     ],
   },
   extensions: [],
-  sortable: [
-    'id',
-    'externalId',
-    'displayName',
-    'meta.resourceType',
-    'meta.created',
-    'meta.lastModified',
-  ],
-  filterable: ['members.value'],
+  searched: 'any attribute of a group; of members the value, by eq',
+  unsorted: ['members'],
 }

@@ -42,7 +42,8 @@ const enterprise = [
 
 const partKey = (part: string): string => `name.${part}`
 
-const kept: ReadonlySet<string> = new Set([
+/** The attributes of a user that SCIM writes. */
+export const storedKeys: ReadonlySet<string> = new Set([
   ...simple,
   ...nameParts.map(partKey),
   ...lists,
@@ -85,6 +86,14 @@ export const emailsOf = (email: string | null, attributes: Attributes): readonly
   if (email === null) return stored.filter((one) => one !== main)
   if (!main) return [{ value: email, type: 'work', primary: true }]
   return stored.map((one) => (one === main ? { ...one, value: email } : one))
+}
+
+/** Whoever asks for addresses of type work is also told of users whose one address came without a type: Entra ID matches by it. */
+export const typedEmails = (emails: readonly Complex[]): readonly Complex[] => {
+  const main = mainOf(emails)
+  return emails.map((one) =>
+    one === main && one['type'] === undefined ? { ...one, type: 'work' } : one,
+  )
 }
 
 /** What is shown of an address that came from elsewhere needs no attribute. */
@@ -147,7 +156,7 @@ export const writeAttributes = (before: Attributes, resource: Resource): Attribu
     return [[key, Array.isArray(value) ? textsOf(key, value) : [String(value)]] as const]
   })
   return {
-    ...Object.fromEntries(Object.entries(before).filter(([key]) => !kept.has(key))),
+    ...Object.fromEntries(Object.entries(before).filter(([key]) => !storedKeys.has(key))),
     ...Object.fromEntries(written),
   }
 }

@@ -90,7 +90,7 @@ export const createUserResources = (parts: UserWriteParts): Resources => {
 
   const find: FindPage = async (call, asked, page) => {
     const projection = readProjection(userType, asked)
-    const { rows, total } = await searchUsers(storage, call, page)
+    const { rows, total } = await searchUsers(storage, call, page, show)
     const resources = await show(call, rows)
     return { resources: resources.map(projection.of), total }
   }
