@@ -57,6 +57,70 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     expect((await status(target)).lastError).toBeNull()
   })
 
+  const html = {
+    status: 200,
+    headers: { 'content-type': 'text/html' },
+    body: '<!doctype html><title>Maintenance</title>',
+  }
+
+  it.each([
+    ['a page for people', html],
+    ['a page for people as SCIM', { status: 200, body: html.body }],
+    ['a list', { status: 200, body: [] }],
+    ['a text', { status: 200, body: '"ok"' }],
+  ])(
+    'that answers %s with 200 has not done what it was asked, and gets the leaver later',
+    async (_, fault) => {
+      const target = await world.target()
+      const leaver = await world.addUser('leaver')
+      const gone = await world.addUser('gone')
+      await world.settled()
+      world.peer.fail(() => fault)
+      await world.changeUser(leaver, { enabled: false })
+      await world.send('DELETE', `/users/${gone}`)
+      await world.settled()
+      expect((await status(target)).users.waiting).toBe(2)
+      expect(JSON.stringify(await status(target))).toContain('is answered 200 with something else')
+      world.peer.fail(() => undefined)
+      await later(20 * minute)
+      await later(20 * minute)
+      expect(world.active()).toEqual([])
+      expect((await status(target)).users.waiting).toBe(0)
+    },
+  )
+
+  it('that answers every list with a page for people is sent no new user, and none is forgotten there', async () => {
+    await world.target()
+    world.peer.fail(({ method }) => (method === 'POST' ? 'lost' : undefined))
+    const joiner = await world.addUser('joiner')
+    await world.settled()
+    expect(world.active()).toEqual(['joiner'])
+    for (const body of [html.body, { message: 'maintenance' }]) {
+      world.peer.fail(({ method }) => (method === 'GET' ? { ...html, body } : undefined))
+      await later(20 * minute)
+    }
+    await world.send('DELETE', `/users/${joiner}`)
+    await later(20 * minute)
+    expect(world.peer.writes().filter(({ method }) => method === 'POST')).toHaveLength(1)
+    expect(world.active()).toEqual(['joiner'])
+    world.peer.fail(() => undefined)
+    await later(day)
+    expect(world.active()).toEqual([])
+  })
+
+  it('takes a success without a body for one (RFC 7644 §3.5.2)', async () => {
+    await world.target()
+    const user = await world.addUser('quiet')
+    await world.settled()
+    world.peer.fail(({ method }) => (method === 'PATCH' ? { status: 200, body: '' } : undefined))
+    await world.changeUser(user, { lastName: 'Quiet' })
+    await world.settled()
+    world.peer.fail(() => undefined)
+    world.peer.asked.length = 0
+    await later(20 * minute)
+    expect(world.peer.writes()).toEqual([])
+  })
+
   it('is not sent a user twice when the answer to a create is lost', async () => {
     await world.target()
     let lost = 0

@@ -35,8 +35,8 @@ export type Fault =
       readonly status: number
       readonly headers?: Readonly<Record<string, string>>
       readonly detail?: string
-      /** Instead of an error. */
-      readonly body?: object
+      /** Instead of an error; a text is sent as it is. */
+      readonly body?: object | string
     }
   | 'lost'
   | 'hang'
@@ -204,7 +204,8 @@ export const openScimPeer = async (
           ...fault.headers,
         })
         const error = { status: String(fault.status), detail: fault.detail ?? 'a fault' }
-        response.end(JSON.stringify(fault.body ?? error))
+        const { body = error } = fault
+        response.end(typeof body === 'string' ? body : JSON.stringify(body))
       } else next()
     },
   )

@@ -64,6 +64,16 @@ const jsonOf = (body: Uint8Array): unknown => {
   }
 }
 
+/**
+ * The body of a success: an object, or none at all (RFC 7644 §3.5.2, §3.6). A page for people, as proxies and maintenance answer it
+ * with 200, is no success: a leaver would count as deactivated.
+ */
+const successOf = (body: Uint8Array): object | undefined | 'none' => {
+  if (Buffer.from(body).toString('utf8').trim() === '') return 'none'
+  const value = jsonOf(body)
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
+}
+
 /** With an id that can be stored, and be a part of an address. */
 const isResource = (value: unknown): value is RemoteResource => {
   const id = (value as { id?: unknown } | null)?.id
@@ -117,9 +127,14 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
       answer = await once(token, method, path, body)
     }
     const { status, headers } = answer
-    if (status >= 200 && status < 300) return jsonOf(answer.body)
+    const what = `${method} ${path.replace(/\?.*$/, '')} is answered ${status}`
+    if (status >= 200 && status < 300) {
+      const success = successOf(answer.body)
+      if (success === undefined) throw new ScimRefusal(`${what} with something else than SCIM`, 502)
+      return success === 'none' ? null : success
+    }
     throw new ScimRefusal(
-      `${method} ${path.replace(/\?.*$/, '')} is answered ${status}${detailOf(jsonOf(answer.body), token)}`,
+      `${what}${detailOf(jsonOf(answer.body), token)}`,
       status,
       retryAfterOf(headers['retry-after'], now()),
     )
@@ -133,11 +148,14 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
       readonly nextCursor?: unknown
       readonly Resources?: unknown
     } | null
-    const resources = Array.isArray(answer?.Resources) ? answer.Resources.filter(isResource) : []
-    const next = answer?.nextCursor
+    // A list of nothing may have no Resources, but it says so (RFC 7644 §3.4.2).
+    if (!Array.isArray(answer?.Resources) && answer?.totalResults === undefined)
+      throw new ScimRefusal(`GET /${type} is answered without a list`, 502)
+    const resources = Array.isArray(answer.Resources) ? answer.Resources.filter(isResource) : []
+    const next = answer.nextCursor
     return {
       resources,
-      total: Number(answer?.totalResults ?? resources.length),
+      total: Number(answer.totalResults ?? resources.length),
       nextCursor: typeof next === 'string' && next !== '' ? next : undefined,
     }
   }
