@@ -66,10 +66,11 @@ export const realmText = (exported: RealmExport): string => {
   return textOf(exported.realm, nest(rows), rows)
 }
 
-/** One text per section, by the name of its file. */
+/** One text per section, by the name of its file. A realm that differs from a new one in nothing is named all the same, so that it can be applied. */
 export const sectionTexts = (exported: RealmExport): ReadonlyMap<string, string> => {
   const rows = rowsOf(exported)
   const sections = nest(rows)
+  if (rows.length === 0) return new Map([['realm.yaml', textOf(exported.realm, {}, rows)]])
   return new Map(
     sectionKinds
       .filter(({ section }) => section in sections)

@@ -109,6 +109,21 @@ describe('the loop', () => {
     expect((await run('validate split')).code).toBe(0)
   })
 
+  it('exports a realm without configuration as a file that makes it again', async () => {
+    const realm = newRealm()
+    await world().admin.send('POST', '/admin/realms', { realm })
+    const { run, folder } = newEstate(world(), {})
+    const { code, stderr } = await run(`export --realm ${realm} --out split --split`)
+    expect(code).toBe(0)
+    const files = readdirSync(join(folder, 'split', realm))
+    for (const file of files) expect(stderr).toContain(file)
+    expect(files.length).toBeGreaterThan(0)
+    expect(await run('plan split --detailed-exitcode')).toMatchObject({ code: 0 })
+    await world().admin.send('DELETE', `/admin/realms/${realm}`)
+    expect((await run('apply split --auto-approve')).code).toBe(0)
+    expect((await world().admin.send('GET', `/admin/realms/${realm}/settings`)).status).toBe(200)
+  })
+
   it('imports what was exported into another realm', async () => {
     const [from, to] = [newRealm(), newRealm()]
     const { run, write } = newEstate(world(), { 'realm.yaml': realmFile(from) })
