@@ -64,7 +64,7 @@ export interface BrokerNeeds {
 }
 
 /** What a provider is asked for beside who it is. */
-export type Hints = Pick<Trip, 'forceAuthn' | 'loginHint' | 'acr' | 'locales'>
+export type Hints = Pick<Trip, 'forceAuthn' | 'needsProof' | 'loginHint' | 'acr' | 'locales'>
 
 /** The end of a trip. */
 export interface Finished {
@@ -206,10 +206,20 @@ export const openBroker = (needs: BrokerNeeds) => {
       const state = newTripState()
       const begunAt = clock.now()
       const endpoint = brokerUrl(issuer, alias, 'endpoint')
-      const { forceAuthn, loginHint, acr, locales } = hints
-      const trip = { provider, endpoint, state, begunAt, forceAuthn, loginHint, acr, locales }
+      const { forceAuthn, needsProof, loginHint, acr, locales } = hints
+      const trip: Trip = {
+        provider,
+        endpoint,
+        state,
+        begunAt,
+        forceAuthn,
+        needsProof,
+        loginHint,
+        acr,
+        locales,
+      }
       const { departure, kept } = await protocolOf(provider).begin(trip)
-      const data = { purpose, kept, asked: { forceAuthn, acr, begunAt } }
+      const data = { purpose, kept, asked: { forceAuthn, needsProof, acr, begunAt } }
       await trips.begin(placeOf(provider), state, browser, data, others)
       return { provider, departure }
     },
@@ -257,6 +267,7 @@ export const openBroker = (needs: BrokerNeeds) => {
         state,
         begunAt: asked.begunAt,
         forceAuthn: asked.forceAuthn,
+        needsProof: asked.needsProof,
         acr: asked.acr,
       }
       const identity = await counted(provider, () =>

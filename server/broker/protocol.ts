@@ -29,6 +29,8 @@ export interface Trip {
   readonly begunAt: number
   /** The user has to prove who they are again. */
   readonly forceAuthn?: boolean | undefined
+  /** An application, or the level of a session, relies on it: the answer must prove it, whoever the provider is. */
+  readonly needsProof?: boolean | undefined
   readonly loginHint?: string | undefined
   readonly acr?: readonly string[] | undefined
   readonly locales?: string | undefined
@@ -175,8 +177,15 @@ export interface BrokerProtocol {
  * - `unavailable`: the provider cannot be reached, or answers with an error.
  * - `not-allowed`: our configuration refuses the person (tenant, domain, level of assurance) or the provider.
  * - `expired`: there is no such trip in this browser any more.
+ * - `not-fresh`: the person had to sign in again there, and nothing proves that they did.
  */
-export type RefusalCause = 'denied' | 'invalid-answer' | 'unavailable' | 'not-allowed' | 'expired'
+export type RefusalCause =
+  | 'denied'
+  | 'invalid-answer'
+  | 'unavailable'
+  | 'not-allowed'
+  | 'expired'
+  | 'not-fresh'
 
 /** The message goes to the log and the audit event; the page names the provider and a request id, never the details. */
 export class UpstreamRefused extends Error {

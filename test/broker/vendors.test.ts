@@ -268,6 +268,13 @@ describe.each(anyBackend)('the preset of', (backend) => {
       const ada = { sub: 'a', tid: tenant, oid: 'oid-1' }
       vendor.lies.idToken = ({ auth_time: _, ...claims }) => claims
       expect(await refusalOf(realm.trip(alias, vendor, ada, { hints }))).toBe('not refused')
+      const proved = { hints: { forceAuthn: true, needsProof: true } }
+      expect(await refusalOf(realm.trip(alias, vendor, ada, proved))).toMatch(/^not-fresh/)
+      vendor.lies.idToken = ({ auth_time: _, ...claims }) => ({
+        ...claims,
+        iat: Math.floor(realm.clock.now() / 1000) - 120,
+      })
+      expect(await refusalOf(realm.trip(alias, vendor, ada, { hints }))).toMatch(/^not-fresh/)
       const longAgo = Math.floor(realm.clock.now() / 1000) - 600
       vendor.lies.idToken = (claims) => ({ ...claims, auth_time: longAgo })
       expect(await refusalOf(realm.trip(alias, vendor, ada, { hints }))).toMatch(/sign in again/)
@@ -283,5 +290,7 @@ describe.each(anyBackend)('the preset of', (backend) => {
     const asked = new URL(await realm.leave(alias, { hints: { forceAuthn: true } })).searchParams
     expect(Object.fromEntries(asked)).toMatchObject(expected)
     expect(asked.has('max_age')).toBe(false)
+    const proved = { forceAuthn: true, needsProof: true }
+    expect(await refusalOf(realm.leave(alias, { hints: proved }))).toMatch(/^not-fresh/)
   })
 })

@@ -37,6 +37,7 @@ export interface TripData {
   /** As it was asked for, for the checks at the end. */
   readonly asked: {
     readonly forceAuthn?: boolean | undefined
+    readonly needsProof?: boolean | undefined
     readonly acr?: readonly string[] | undefined
     readonly begunAt: number
   }

@@ -24,6 +24,7 @@ export type PageError =
   | 'provider-invalid'
   | 'provider-unavailable'
   | 'provider-not-allowed'
+  | 'provider-not-fresh'
   | 'provider-no-way'
   | 'provider-linked'
   | 'forbidden'

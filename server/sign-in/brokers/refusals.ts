@@ -25,6 +25,7 @@ const told: Readonly<
   unavailable: { error: 'provider-unavailable', status: 502 },
   'not-allowed': { error: 'provider-not-allowed', status: 403 },
   expired: { error: 'provider-expired', status: 403 },
+  'not-fresh': { error: 'provider-not-fresh', status: 403 },
   closed: { error: 'provider-not-allowed', status: 403 },
   'linked-already': { error: 'provider-linked', status: 409 },
   'no-way-through': { error: 'provider-no-way', status: 403 },

@@ -24,7 +24,7 @@ import { signInPath, startPath } from '../pages/addresses.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'
 import { createGoOn } from '../pages/go-on.ts'
 import { installPageScope, type PageScopeParts } from '../pages/page-scope.ts'
-import { pendingHandle } from '../pages/pending.ts'
+import { type PendingSignIn, pendingHandle } from '../pages/pending.ts'
 import { pageContext, type RealmRoute, type Visit, type Visits } from '../pages/visit.ts'
 import { beginPath, departureUrl, endpointPath, endpointUrl, signInParameter } from './addresses.ts'
 import type { Arrivals } from './arrivals.ts'
@@ -64,6 +64,14 @@ const longestAnswer = 1_048_576
 
 /** The first page, on which an automatic departure does not repeat. */
 const pageOf = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}${stayParameter}=`
+
+/**
+ * Whether a fresh sign-in at the provider must be proved: for an application that asks for it, and for a session that is to reach a
+ * level. Pages of ours accept what a provider without `auth_time` can do: its users may have no other way to sign in.
+ */
+const needsProof = ({ current }: Visit, pending: PendingSignIn | undefined): boolean =>
+  (pending?.fresh === true && pending.clientId !== undefined) ||
+  (current !== undefined && pending?.stepsUp === true && pending.acr !== undefined)
 
 const createHandlers = (parts: BrokerRouteParts) => {
   const { browser, visits, issuers, recorder, engine, signIns, pages, providers, broker } = parts
@@ -152,6 +160,7 @@ const createHandlers = (parts: BrokerRouteParts) => {
         hints: {
           // The browser has a session, and something asks for a sign-in all the same.
           forceAuthn: pending?.fresh === true || visit.current !== undefined,
+          needsProof: needsProof(visit, pending),
           loginHint: addressIn(at) ?? pending?.username,
           acr: state.acr === undefined ? undefined : [state.acr],
           locales: pending?.locales,

@@ -19,8 +19,11 @@ export interface Upstream {
   readonly issuer: string
   /** The last authorize request. */
   readonly asked: URLSearchParams
-  /** Of the tokens that it gives: seconds, and whether a refresh token comes with them, which is good once. */
-  readonly tokens: { expiresIn: number; refreshes: boolean }
+  /**
+   * Of the tokens that it gives: seconds, whether a refresh token comes with them, which is good once, and how long ago an ID token
+   * was made.
+   */
+  readonly tokens: { expiresIn: number; refreshes: boolean; age: number }
   /** Paths that it answers with an error. */
   readonly down: Set<string>
   /** What a browser gets that signs in there: the address with the answer. */
@@ -41,7 +44,7 @@ export const startUpstream = async (clock: () => number = Date.now): Promise<Ups
   const { publicKey, privateKey } = await generateKeyPair('RS256')
   const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'RS256', use: 'sig' }
   const codes = new Map<string, { user: UpstreamUser; nonce: string | null; client: string }>()
-  const tokens: Upstream['tokens'] = { expiresIn: 300, refreshes: false }
+  const tokens: Upstream['tokens'] = { expiresIn: 300, refreshes: false, age: 0 }
   const down = new Set<string>()
   const refreshTokens = new Set<string>()
   let asked = new URLSearchParams()
@@ -68,7 +71,7 @@ export const startUpstream = async (clock: () => number = Date.now): Promise<Ups
       .setProtectedHeader({ alg: 'RS256', kid: 'one' })
       .setIssuer(issuer)
       .setAudience(found.client)
-      .setIssuedAt(now)
+      .setIssuedAt(now - tokens.age)
       .setExpirationTime(now + 300)
       .sign(privateKey)
     return { ...newTokens(), id_token: idToken }

@@ -115,6 +115,7 @@ export const createOidc = ({
             nonce: kept.nonce,
             accessToken,
             authenticatedSince: trip.forceAuthn ? trip.begunAt : undefined,
+            needsProof: trip.needsProof,
           })
     const subject = textOf(signed['sub'])
     const told = await userInfo(provider, vendor, upstream, { accessToken, subject })
@@ -157,6 +158,11 @@ export const createOidc = ({
       const { provider, endpoint, state } = trip
       const { config } = provider
       const vendor = vendorOf(provider)
+      if (trip.needsProof && vendor.returnsAuthTime === 'never')
+        throw new UpstreamRefused(
+          'not-fresh',
+          `${vendor.name} does not tell when a person has signed in: it cannot prove a fresh sign-in`,
+        )
       const upstream = await upstreams.of(provider, vendor)
       const verifier = (config.pkceEnabled ?? vendor.pkce) ? randomToken() : undefined
       const kept: Kept = { nonce: randomToken(), verifier, issuer: upstream.issuer }

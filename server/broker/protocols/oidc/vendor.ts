@@ -40,10 +40,10 @@ export interface Vendor {
   /** Whether its ID tokens carry the nonce; one that is there is checked in any case. */
   readonly returnsNonce: boolean
   /**
-   * Whether its ID tokens tell when the person signed in, where that was asked for (OIDC Core §3.1.2.1); one that is there is
-   * checked in any case.
+   * Whether its answers tell when the person signed in, where that was asked for (OIDC Core §3.1.2.1); one that does is checked
+   * in any case. `sometimes` is a matter of how the application is registered there.
    */
-  readonly returnsAuthTime: boolean
+  readonly returnsAuthTime: 'always' | 'sometimes' | 'never'
   /** What asks for a fresh sign-in; some vendors refuse the parameters of OpenID Connect, or have their own. */
   readonly freshParameters: Readonly<Record<string, string>>
   /** False: OAuth 2.0 alone. The person is read from the API. */

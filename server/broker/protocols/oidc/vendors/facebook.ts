@@ -19,7 +19,7 @@ export const facebook: Vendor = {
   },
   pkce: true,
   returnsNonce: false,
-  returnsAuthTime: false,
+  returnsAuthTime: 'never',
   freshParameters: { auth_type: 'reauthenticate' },
   hasIdTokens: false,
   apiParameters: ({ config: { clientSecret = '' } }, accessToken) => ({

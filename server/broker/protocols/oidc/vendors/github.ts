@@ -20,7 +20,7 @@ export const github: Vendor = {
   },
   pkce: true,
   returnsNonce: false,
-  returnsAuthTime: false,
+  returnsAuthTime: 'never',
   freshParameters: { prompt: 'select_account' },
   hasIdTokens: false,
   moreClaims: async (read, userInfoUrl) => {

@@ -16,7 +16,7 @@ export const google: Vendor = {
     discoveryUrl: 'https://accounts.google.com/.well-known/openid-configuration',
     defaultScope: 'openid profile email',
   },
-  returnsAuthTime: false,
+  returnsAuthTime: 'never',
   freshParameters: { prompt: 'select_account' },
   parameters: ({ config: { hostedDomain } }) => (hostedDomain ? { hd: hostedDomain } : {}),
   refusal: (claims, { config: { hostedDomain } }) =>

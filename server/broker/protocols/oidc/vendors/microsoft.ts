@@ -26,7 +26,7 @@ export const microsoft: Vendor = {
     clientAuthMethod: 'client_secret_post',
   },
   // An optional claim, which an application registration lacks unless it was added.
-  returnsAuthTime: false,
+  returnsAuthTime: 'sometimes',
   freshParameters: { prompt: 'login' },
   issuerClaim: { template: '{tenantid}', claim: 'tid' },
   refusal: (claims, { config: { allowedTenants } }) => {

@@ -10,7 +10,7 @@ export const oidc: Vendor = {
   preset: { defaultScope: scope },
   pkce: true,
   returnsNonce: true,
-  returnsAuthTime: true,
+  returnsAuthTime: 'always',
   freshParameters: { prompt: 'login', max_age: '0' },
   hasIdTokens: true,
   personOf: standardPerson,
@@ -25,7 +25,7 @@ export const gitlab: Vendor = {
     discoveryUrl: 'https://gitlab.com/.well-known/openid-configuration',
     defaultScope: scope,
   },
-  returnsAuthTime: false,
+  returnsAuthTime: 'sometimes',
   // GitLab has the username in `nickname`.
   personOf: (claims) => {
     const person = standardPerson(claims)
@@ -49,6 +49,6 @@ export const linkedin: Vendor = {
   },
   pkce: false,
   returnsNonce: false,
-  returnsAuthTime: false,
+  returnsAuthTime: 'never',
   freshParameters: {},
 }

@@ -1,6 +1,7 @@
 /** Audience and lifetime of an assertion (SAML Core §2.5; Profiles §4.1.4.2 and §4.1.4.3), and how the user signed in (§2.7.2). */
 
 import { childOf, childrenOf, instantOf, namespaces, type XmlElement } from '#server/xml/index.ts'
+import { UpstreamRefused } from '../../../protocol.ts'
 import { refuse } from '../refuse.ts'
 import type { ResponseRules } from './rules.ts'
 
@@ -53,7 +54,10 @@ const statementOf = (statement: XmlElement, rules: ResponseRules): Authenticatio
   const at = timeOf(statement, 'AuthnInstant') ?? refuse('the AuthnStatement has no AuthnInstant')
   if (at > now + skewMs) refuse('the AuthnInstant is in the future; compare the clocks')
   if (request?.isForced && at < request.sentAt - skewMs)
-    refuse('the user was to sign in again, and the AuthnInstant is of an earlier sign-in')
+    throw new UpstreamRefused(
+      'not-fresh',
+      'the user was to sign in again, and the AuthnInstant is of an earlier sign-in',
+    )
   const until = timeOf(statement, 'SessionNotOnOrAfter')
   if (until !== undefined && until <= now - skewMs)
     refuse('the session at the provider has expired (SessionNotOnOrAfter)')
