@@ -109,11 +109,13 @@ describe.each(anyBackend)('forged workload JWTs on $name', (backend) => {
     expect(first.status).toBe(401)
     expect(first.text).toBe('{"error":"invalid_client"}')
     expect(first.headers).toMatchObject({ 'cache-control': 'no-store' })
-    for (const [name, make] of Object.entries(attacks)) {
-      const answer = await world.exchange(await make())
-      expect([answer.status, answer.text], name).toEqual([401, first.text])
-      expect(headersOf(answer), name).toEqual(headersOf(first))
-    }
+    await Promise.all(
+      Object.entries(attacks).map(async ([name, make]) => {
+        const answer = await world.exchange(await make())
+        expect([answer.status, answer.text], name).toEqual([401, first.text])
+        expect(headersOf(answer), name).toEqual(headersOf(first))
+      }),
+    )
     // The world is as it was: a good JWT is accepted still.
     expect((await world.exchange(await world.jwt())).status).toBe(200)
   })
@@ -146,38 +148,38 @@ describe.each(anyBackend)('forged workload JWTs on $name', (backend) => {
       'no form': ['application/json', '{}'],
       nothing: [form, ''],
     }
-    for (const [name, [type, payload]] of Object.entries(bodies)) {
-      const answer = await app.inject({
-        method: 'POST',
-        url,
-        remoteAddress: '198.19.0.1',
-        headers: { 'content-type': type },
-        payload,
-      })
-      expect([answer.statusCode, answer.body], name).toEqual([401, '{"error":"invalid_client"}'])
-    }
+    await Promise.all(
+      Object.entries(bodies).map(async ([name, [type, payload]]) => {
+        const answer = await app.inject({
+          method: 'POST',
+          url,
+          remoteAddress: '198.19.0.1',
+          headers: { 'content-type': type },
+          payload,
+        })
+        expect([answer.statusCode, answer.body], name).toEqual([401, '{"error":"invalid_client"}'])
+      }),
+    )
   })
 
   it('no change of one claim, and no change of one byte, gets a token', async () => {
     const claim = fc.constantFrom('iss', 'sub', 'aud')
-    await fc.assert(
-      fc.asyncProperty(claim, fc.string({ unit: 'binary', maxLength: 20 }), async (name, text) => {
-        const changed: JWTPayload = { [name]: `${world.claims()[name]}${text || ' '}` }
-        expect((await world.exchange(await world.jwt(changed))).status).toBe(401)
-      }),
-      { numRuns: 30 },
-    )
+    const texts = fc.sample(fc.tuple(claim, fc.string({ unit: 'binary', maxLength: 20 })), 30)
     const good = await world.jwt()
-    await fc.assert(
-      fc.asyncProperty(fc.nat(good.length - 1), fc.nat(63), async (at, letter) => {
-        const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
-        const other = alphabet[letter] ?? 'A'
-        const changed = `${good.slice(0, at)}${other}${good.slice(at + 1)}`
-        fc.pre(changed !== good)
-        expect((await world.exchange(changed)).status).toBe(401)
-      }),
-      { numRuns: 50 },
-    )
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const bytes = fc.sample(fc.tuple(fc.nat(good.length - 1), fc.constantFrom(...alphabet)), 50)
+    const changed = [
+      ...(await Promise.all(
+        texts.map(([name, text]) => {
+          const changes: JWTPayload = { [name]: `${world.claims()[name]}${text || ' '}` }
+          return world.jwt(changes)
+        }),
+      )),
+      ...bytes.map(([at, letter]) => `${good.slice(0, at)}${letter}${good.slice(at + 1)}`),
+    ].filter((jwt) => jwt !== good)
+    // Many refusals take as long as one.
+    const answers = await Promise.all(changed.map((jwt) => world.exchange(jwt)))
+    for (const [i, { status }] of answers.entries()) expect(status, changed[i]).toBe(401)
   })
 
   it.each(['PS256', 'PS512', 'EdDSA'])(

@@ -23,10 +23,9 @@ describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) 
     world.clock.now = () => frozen
     const address = '198.51.100.7'
     const from = (jwt: string) => world.exchange(jwt, {}, { address })
-    const answers = []
-    for (let i = 0; i < 25; i += 1) answers.push(await from('garbage'))
-    expect(answers.slice(0, 20).every(({ status }) => status === 401)).toBe(true)
-    const late = answers.at(-1)
+    const answers = await Promise.all(Array.from({ length: 25 }, () => from('garbage')))
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(20)
+    const late = answers.find(({ status }) => status !== 401)
     expect(late?.status).toBe(429)
     expect(late?.headers['retry-after']).toBe('1')
     expect(late?.text).toBe('{"error":"temporarily_unavailable"}')
@@ -45,16 +44,20 @@ describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) 
   it('an IPv6 address counts by its network of 64 bits', async () => {
     const frozen = world.clock.now()
     world.clock.now = () => frozen
-    const answers = []
-    for (let i = 0; i < 21; i += 1)
-      answers.push((await world.exchange('x', {}, { address: `2001:db8::${i + 1}` })).status)
-    expect(answers.at(-1)).toBe(429)
+    const answers = await Promise.all(
+      Array.from({ length: 21 }, (_, i) =>
+        world.exchange('x', {}, { address: `2001:db8::${i + 1}` }),
+      ),
+    )
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(1)
   })
 
   it('what is over the limit writes no audit event', async () => {
     const frozen = world.clock.now()
     world.clock.now = () => frozen
-    for (let i = 0; i < 60; i += 1) await world.exchange('x', {}, { address: '198.51.100.9' })
+    await Promise.all(
+      Array.from({ length: 60 }, () => world.exchange('x', {}, { address: '198.51.100.9' })),
+    )
     expect((await world.site.events('WORKLOAD_TOKEN')).length).toBe(20)
   })
 
@@ -63,8 +66,11 @@ describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) 
       (await world.site.admin('GET', '/events?type=WORKLOAD_TOKEN&size=500')).body.items
     const unknown = await world.jwt({ sub: 'repo:evil/shop' })
     const unsigned = await world.jwt({}, { kid: 'unknown' })
-    for (const jwt of [...Array.from({ length: 15 }, () => unknown), unsigned]) {
-      const answers = await Promise.all(Array.from({ length: 10 }, () => world.exchange(jwt)))
+    for (const [jwt, count] of [
+      [unknown, 150],
+      [unsigned, 10],
+    ] as const) {
+      const answers = await Promise.all(Array.from({ length: count }, () => world.exchange(jwt)))
       expect(answers.every(({ status }) => status === 401)).toBe(true)
     }
     const during = await recorded()
@@ -124,7 +130,13 @@ describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) 
       },
     })
     const ask = (subjectToken: string) =>
-      exchange(issuer, { subjectToken, scope: undefined, sourceIp: '::1', fault: undefined })
+      exchange(issuer, {
+        subjectToken,
+        scope: undefined,
+        sourceIp: '::1',
+        fault: undefined,
+        patience: Promise.resolve(),
+      })
     const jwt = await world.jwt()
     for (let i = 0; i < 5; i += 1) expect(await ask(`${jwt.slice(0, -6)}forged`)).toBeUndefined()
     expect(taken).toEqual([])
@@ -169,7 +181,7 @@ describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) 
     }
     for (const [name, jwt] of Object.entries(causes)) {
       verifications = 0
-      const { fault } = await judge(issuer, readWorkloadToken(jwt))
+      const { fault } = await judge(issuer, readWorkloadToken(jwt), Promise.resolve())
       expect(fault, name).toBeTypeOf('string')
       expect(verifications, name).toBe(1)
     }

@@ -12,7 +12,7 @@ import {
   type JWTPayload,
   SignJWT,
 } from 'jose'
-import { openReceiver, type Receiver } from '../audit/receiver.ts'
+import { type Answering, openReceiver, type Receiver } from '../audit/receiver.ts'
 
 export type Algorithm = 'RS256' | 'RS384' | 'RS512' | 'ES256' | 'ES384' | 'ES512'
 
@@ -38,6 +38,8 @@ export interface Platform {
   discovery: ((truth: Readonly<Record<string, unknown>>) => object) | number | undefined
   jwks: ((truth: { readonly keys: readonly JWK[] }) => unknown) | number | undefined
   cacheControl: string | undefined
+  /** What it answers to requests; a test that replaces it can call it later. */
+  readonly answer: Answering
   /** Requests for the key set so far. */
   fetches(): number
   sign(claims: JWTPayload, header?: Readonly<Record<string, unknown>>, key?: Key): Promise<string>
@@ -56,6 +58,20 @@ export const openPlatform = async (): Promise<Platform> => {
     discovery: undefined,
     jwks: undefined,
     cacheControl: undefined,
+    answer: (response, { path }) => {
+      const answer = answers[path]?.() ?? 404
+      if (typeof answer === 'number') {
+        response.writeHead(answer, { location: jwksUri }).end()
+        return
+      }
+      const { cacheControl } = platform
+      response
+        .writeHead(200, {
+          'content-type': 'application/json',
+          ...(cacheControl === undefined ? {} : { 'cache-control': cacheControl }),
+        })
+        .end(typeof answer === 'string' ? answer : JSON.stringify(answer))
+    },
     fetches: () => receiver.at('/jwks').length,
     sign: (claims, header = {}, key = platform.keys.at(-1)) => {
       if (!key) throw new Error('the platform has no key')
@@ -77,19 +93,6 @@ export const openPlatform = async (): Promise<Platform> => {
       return typeof platform.jwks === 'function' ? platform.jwks(truth) : (platform.jwks ?? truth)
     },
   }
-  receiver.answer((response, { path }) => {
-    const answer = answers[path]?.() ?? 404
-    if (typeof answer === 'number') {
-      response.writeHead(answer, { location: jwksUri }).end()
-      return
-    }
-    const { cacheControl } = platform
-    response
-      .writeHead(200, {
-        'content-type': 'application/json',
-        ...(cacheControl === undefined ? {} : { 'cache-control': cacheControl }),
-      })
-      .end(typeof answer === 'string' ? answer : JSON.stringify(answer))
-  })
+  receiver.answer(platform.answer)
   return platform
 }

@@ -14,6 +14,7 @@ import type { RateLimiter } from '#server/http/rate-limit.ts'
 import { isEncoded } from '#server/http/server.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import { accessTokenType, type Exchange, type ExchangeRequest } from './exchange.ts'
+import type { RefusalTurn } from './refusal-time.ts'
 import type { Refusals } from './refusals.ts'
 import { longestToken } from './workload-token.ts'
 
@@ -26,6 +27,7 @@ export interface WorkloadEndpointParts {
   /** Of refused requests, per address. */
   readonly perAddress: RateLimiter
   readonly slowRefusal: SlowRefusal
+  readonly refusalTurn: () => RefusalTurn
   readonly mapError: MapError
 }
 
@@ -97,13 +99,14 @@ const formFault = (form: URLSearchParams): string | undefined => {
   return wanted === accessTokenType ? undefined : `requested_token_type is not ${accessTokenType}`
 }
 
-const requestOf = ({ body, ip }: FastifyRequest): ExchangeRequest => {
+const requestOf = ({ body, ip }: FastifyRequest, { patience }: RefusalTurn): ExchangeRequest => {
   const form = new URLSearchParams(typeof body === 'string' ? body : '')
   return {
     subjectToken: form.get('subject_token') ?? '',
     scope: form.get('scope') || undefined,
     sourceIp: ip,
     fault: formFault(form),
+    patience,
   }
 }
 
@@ -127,7 +130,7 @@ const refuse = (reply: FastifyReply): FastifyReply =>
   send(reply.header('www-authenticate', 'Bearer'), 401, 'invalid_client')
 
 export const workloadEndpoint = (parts: WorkloadEndpointParts) => {
-  const { issuers, exchange, refusals, perAddress, slowRefusal, mapError } = parts
+  const { issuers, exchange, refusals, perAddress, slowRefusal, refusalTurn, mapError } = parts
 
   const handle = async (
     request: FastifyRequest<RealmRoute>,
@@ -141,16 +144,21 @@ export const workloadEndpoint = (parts: WorkloadEndpointParts) => {
       await slowRefusal(issuer.name)
       throw new Problem('rate-limited', `Try again in ${retryAfter} s.`, { extra: { retryAfter } })
     }
-    const answer = await exchange(issuer, requestOf(request))
-    if (!answer) {
-      await slowRefusal(issuer.name)
-      return refuse(reply)
+    const turn = refusalTurn()
+    try {
+      const answer = await exchange(issuer, requestOf(request, turn))
+      if (!answer) {
+        await Promise.all([slowRefusal(issuer.name), turn.over()])
+        return refuse(reply)
+      }
+      await perAddress.give(key)
+      return reply
+        .header('cache-control', 'no-store')
+        .type('application/json; charset=utf-8')
+        .send(JSON.stringify(answer))
+    } finally {
+      turn.end()
     }
-    await perAddress.give(key)
-    return reply
-      .header('cache-control', 'no-store')
-      .type('application/json; charset=utf-8')
-      .send(JSON.stringify(answer))
   }
 
   const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {

@@ -37,6 +37,8 @@ export interface ExchangeRequest {
   readonly sourceIp: string
   /** Why the form alone is refused. */
   readonly fault: string | undefined
+  /** Resolves when the caller no longer waits for the keys of the issuer. */
+  readonly patience: Promise<void>
 }
 
 export interface ExchangeAnswer {
@@ -137,7 +139,8 @@ export const createExchange = (parts: ExchangeParts): Exchange => {
   return async (issuer, request) => {
     const read = readWorkloadToken(request.subjectToken)
     const { claims } = read
-    const judged = await judge(issuer, { ...read, fault: request.fault ?? read.fault })
+    const token = { ...read, fault: request.fault ?? read.fault }
+    const judged = await judge(issuer, token, request.patience)
     if (judged.fault !== undefined) return refuse(issuer, request, claims, judged)
     const { credential } = judged
     const wait = await perIssuer.take(`${issuer.name}\n${credential.doc.issuer}`)

@@ -29,7 +29,12 @@ export interface Accepted {
   readonly fault?: undefined
 }
 
-export type Judge = (issuer: Issuer, token: WorkloadToken) => Promise<Judgement | Accepted>
+export type Judge = (
+  issuer: Issuer,
+  token: WorkloadToken,
+  /** Resolves when the caller no longer waits for the keys of the issuer. */
+  patience: Promise<void>,
+) => Promise<Judgement | Accepted>
 
 export interface JudgeParts {
   readonly clock: Clock
@@ -78,9 +83,13 @@ const signatureFault = (error: unknown): string => {
 }
 
 export const createJudge = ({ clock, find, keysOf, decoy, agents }: JudgeParts): Judge => {
-  const verify = async ({ text }: WorkloadToken, { doc }: WorkloadCredential) => {
+  const verify = async (
+    { text }: WorkloadToken,
+    { doc }: WorkloadCredential,
+    patience: Promise<void>,
+  ) => {
     try {
-      await keysOf(doc)(text, {
+      await keysOf(doc, patience)(text, {
         algorithms: [...workloadAlgorithms],
         currentDate: new Date(clock.now()),
         clockTolerance: skew,
@@ -95,8 +104,10 @@ export const createJudge = ({ clock, find, keysOf, decoy, agents }: JudgeParts):
   const verified = async (
     token: WorkloadToken,
     credential: WorkloadCredential | undefined,
+    patience: Promise<void>,
   ): Promise<string | undefined> => {
-    if (token.fault === undefined && credential?.doc.enabled) return verify(token, credential)
+    if (token.fault === undefined && credential?.doc.enabled)
+      return verify(token, credential, patience)
     await decoy(token.text, token.alg)
     if (token.fault !== undefined) return token.fault
     return credential
@@ -104,10 +115,10 @@ export const createJudge = ({ clock, find, keysOf, decoy, agents }: JudgeParts):
       : 'no credential has this issuer, subject and audience'
   }
 
-  return async ({ view }, token) => {
+  return async ({ view }, token, patience) => {
     const { claims } = token
     const credential = await find(view, claims)
-    const fault = await verified(token, credential)
+    const fault = await verified(token, credential, patience)
     if (!credential || fault !== undefined)
       return { credential, fault: fault ?? 'no credential has this issuer, subject and audience' }
     const { doc } = credential

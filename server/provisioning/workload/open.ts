@@ -14,6 +14,7 @@ import { workloadEndpoint } from './endpoint.ts'
 import { createExchange } from './exchange.ts'
 import { createIssuerKeys } from './issuer-keys.ts'
 import { createJudge } from './judge.ts'
+import { createRefusalTime } from './refusal-time.ts'
 import { createRefusals } from './refusals.ts'
 
 export interface WorkloadNeeds {
@@ -58,5 +59,6 @@ export const openWorkload = (needs: WorkloadNeeds) => {
     perAddress: createMemoryLimiter(clock, addressLimit),
     mapError: needs.http.mapError,
     slowRefusal: needs.http.slowRefusal,
+    refusalTurn: createRefusalTime(),
   })
 }

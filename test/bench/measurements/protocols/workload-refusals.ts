@@ -1,6 +1,6 @@
 /**
- * Refused workload JWTs: whether the time of the answer tells what is wrong with one. Each cause takes turns with the others
- * on one connection, and is compared by its median.
+ * Refused workload JWTs: whether the time of the answer tells what is wrong with one. All causes are sent at
+ * once, each on its own connection, and compared by their medians.
  */
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
@@ -18,8 +18,8 @@ import type { Measurement, Row } from '../../measurement.ts'
 import * as party from '../../relying-party.ts'
 import { median, quantile, timed } from '../../statistics.ts'
 
-const ROUNDS = 300
-const WARM_UP = 60
+const ROUNDS = 60
+const WARM_UP = 5
 const issuer = 'https://ci.example'
 const disabled = 'repo:acme/disabled'
 
@@ -62,6 +62,7 @@ const causesOf = async (platform: Platform): Promise<Readonly<Record<string, str
     'another audience': await sign({ aud: `${audience.slice(0, -1)}x` }),
     'two audiences': await sign({ aud: [audience, 'https://other.example'] }),
     'another key': await platform.sign(claims, {}, other),
+    'an unknown kid': await platform.sign(claims, { kid: 'unknown' }, other),
     expired: await sign({ iat: iat - 7200, exp: iat - 3600 }),
     'too long a life': await sign({ exp: iat + 80_000 }),
     'another claim': await sign({ ref_protected: 'false' }),
@@ -93,20 +94,27 @@ const measureOn = async (backend: Backend, platform: Platform, trust: string): P
       what,
       jwt,
       times: [] as number[],
+      connection: connect(url),
     }))
-    const connection = connect(url)
-    for (let round = 0; round < WARM_UP + ROUNDS; round += 1)
-      for (const { jwt, times } of causes) {
-        const { ms } = await timed(() => connection.send(exchange(jwt), 401))
-        if (round >= WARM_UP) times.push(ms)
-      }
-    await connection.close()
+    for (let round = 0; round < WARM_UP + ROUNDS; round += 1) {
+      // The first of a round has the server for itself: each is the first in its turn.
+      const turn = round % causes.length
+      const inTurn = [...causes.slice(turn), ...causes.slice(0, turn)]
+      await Promise.all(
+        inTurn.map(async ({ jwt, times, connection }) => {
+          const { ms } = await timed(() => connection.send(exchange(jwt), 401))
+          if (round >= WARM_UP) times.push(ms)
+        }),
+      )
+    }
+    await Promise.all(causes.map(({ connection }) => connection.close()))
     const fastest = Math.min(...causes.map(({ times }) => median(times)))
     return causes.map(({ what, times }) => ({
       what,
       on: backend.name,
       'median ms': median(times),
       'p90 ms': quantile(times, 0.9),
+      'max ms': Math.max(...times),
       '× the fastest': median(times) / fastest,
     }))
   } finally {
@@ -129,8 +137,8 @@ export const measureWorkloadRefusals: Measurement = async ({ backends, progress 
     return {
       title: 'refused JWTs of workloads, by what is wrong with them',
       notes: [
-        `${ROUNDS} rounds, in each of which every cause takes its turn on one connection; the keys of the issuer are known`,
-        'the aim: no cause can be told by its time, which is that of one signature to verify and one event to write',
+        `${ROUNDS} rounds, in each of which every cause is sent on its own connection; the keys of the issuer are fetched again every 10 s`,
+        'the aim: no cause can be told by its time, which is a second from the request to its refusal',
       ],
       rows,
     }
