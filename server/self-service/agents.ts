@@ -10,11 +10,13 @@ import type { Consents } from '#server/oidc/consent/consents.ts'
 import type { Confirmations } from '#server/oidc/delegation/confirmations.ts'
 import { type Delegations, delegationGuard } from '#server/oidc/delegation/delegations.ts'
 import { agentConfirmPath } from '#server/oidc/page-handles.ts'
+import type { Clock } from '#server/platform/clock.ts'
 import type { Lifecycle } from '#server/provisioning/agents/lifecycle.ts'
 import type { KnownAgent, Review } from '#server/provisioning/agents/review.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
+import type { LiveScopes } from '#server/tokens/grants/live-scopes.ts'
 import { objectOf } from './description.ts'
 import { nothing, type Operation } from './operation.ts'
 import { type Self, selfEvent } from './self.ts'
@@ -26,6 +28,8 @@ export interface OwnAgentsParts {
   readonly lifecycle: Pick<Lifecycle, 'attest'>
   readonly review: Pick<Review, 'agentsIn'>
   readonly recorder: Recorder
+  readonly clock: Clock
+  readonly liveScopes: LiveScopes
 }
 
 /** One that acts for the user. Times are milliseconds since 1970. */
@@ -88,6 +92,7 @@ export const ownedRecords = (agents: readonly KnownAgent[], userId: string) =>
 
 export const createOwnAgents = (parts: OwnAgentsParts) => {
   const { delegations, confirmations, consents, lifecycle, review, recorder } = parts
+  const { clock, liveScopes } = parts
 
   const ownedBy = async ({ issuer, user }: Self): Promise<KnownAgent[]> =>
     (await review.agentsIn(issuer.view)).filter(({ state }) => state.owner_user_id === user.id)
@@ -95,6 +100,7 @@ export const createOwnAgents = (parts: OwnAgentsParts) => {
   return {
     acting: async ({ issuer, user }: Self): Promise<ActingAgent[]> => {
       const rows = await delegations.list(issuer.name, user.id)
+      const live = await liveScopes(issuer.name, user.id, clock.now())
       const agents = await Promise.all(
         rows.map(async (row) => {
           const document = await issuer.view.byId(Agent.kind, row.agent_id)
@@ -104,7 +110,13 @@ export const createOwnAgents = (parts: OwnAgentsParts) => {
             id: document.id,
             name: document.key,
             description,
-            scopes: JSON.parse(row.scopes) as string[],
+            // The last token may have fewer than one before that is still good.
+            scopes: [
+              ...new Set([
+                ...(JSON.parse(row.scopes) as string[]),
+                ...(live.get(row.client_id) ?? []),
+              ]),
+            ],
             since: row.created_at,
             lastUsedAt: row.last_used_at,
           }
@@ -182,7 +194,11 @@ const common = {
 
 const acting = objectOf({
   ...common,
-  scopes: { type: 'array', items: { type: 'string' }, description: 'Of its last token.' },
+  scopes: {
+    type: 'array',
+    items: { type: 'string' },
+    description: 'Of its last token, and of all that are still good.',
+  },
   since: time,
   lastUsedAt: time,
 })

@@ -19,6 +19,7 @@ import type { RealmArea } from '#server/realm/open.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import { createLiveScopes } from '#server/tokens/grants/live-scopes.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import type { UsersArea } from '#server/users/open.ts'
 import { createDataExport } from '#server/users/privacy/data-export.ts'
@@ -138,6 +139,8 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
       lifecycle,
       review,
       recorder,
+      clock,
+      liveScopes: createLiveScopes(storage),
     }),
     data: createOwnData({
       exportData,

@@ -54,6 +54,45 @@ describe.each(backends)('agents of an account on $name', (backend) => {
     }
   })
 
+  it('are listed with every scope that a token of theirs still has, since when, and their last use', async () => {
+    const site = await openAgentSite(backend)
+    try {
+      const bot = await site.agent('bot', { allowedScopes: ['orders', 'profile'] })
+      const person = newPerson(site)
+      const { cookie } = await openSession(site, site.alice)
+      const [name = '', value = ''] = cookie.split('=')
+      person.jar.set(name, value)
+      const listed = async () => {
+        const headers = { cookie }
+        const answer = await send(
+          site.server.app,
+          'GET',
+          '/realms/acme/account/agents',
+          undefined,
+          headers,
+        )
+        return answer.body[0]
+      }
+      const since = site.now()
+      const first = await site.delegate(bot, await site.ofAlice(), { scope: 'orders' })
+      site.pass(120_000)
+      // A token for less does not hide the one before.
+      await site.delegate(bot, await site.ofAlice(), { scope: 'profile' })
+      expect(await site.isActive(first.body.access_token, bot)).toBe(true)
+      expect(await listed()).toMatchObject({ since, lastUsedAt: since + 120_000 })
+      expect((await listed()).scopes.toSorted()).toEqual(['orders', 'profile'])
+      const page = await person.open(`${site.issuer}/account/agents`, undefined, {
+        accept: 'text/html',
+      })
+      expect(page.body).toMatch(/profile, orders|orders, profile/)
+      site.pass(200_000)
+      expect(await site.isActive(first.body.access_token, bot)).toBe(false)
+      expect((await listed()).scopes).toEqual(['profile'])
+    } finally {
+      await site.close()
+    }
+  })
+
   it('are confirmed by their owner on the page, which names both kinds', async () => {
     const site = await openAgentSite(backend)
     try {
