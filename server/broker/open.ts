@@ -172,10 +172,10 @@ export const openBroker = (needs: BrokerNeeds) => {
     tripCookie,
 
     /** Throws `UpstreamRefused`. */
-    refresh: async (provider: Provider, refreshToken: string): Promise<UpstreamTokens> => {
+    refresh: async (provider: Provider, before: UpstreamTokens): Promise<UpstreamTokens> => {
       const { refresh } = protocolOf(provider)
       if (!refresh) throw new UpstreamRefused('unavailable', 'its protocol has no refresh tokens')
-      return refresh(provider, refreshToken)
+      return refresh(provider, before)
     },
 
     /** The claims of an ID-JAG of the provider; throws `UpstreamRefused`. */

@@ -73,6 +73,8 @@ export interface UpstreamTokens {
   readonly idToken?: string | undefined
   /** Of the access token, in epoch milliseconds. */
   readonly expiresAt?: number | undefined
+  /** The origin of the token endpoint that gave them: the refresh token is sent nowhere else. */
+  readonly givenBy?: string | undefined
 }
 
 /** How our sign-out gets to the provider: in the browser, or from server to server. */
@@ -143,8 +145,8 @@ export interface BrokerProtocol {
     token: string,
     audience: string,
   ): Promise<Readonly<Record<string, unknown>>>
-  /** New tokens for a refresh token; throws `UpstreamRefused`. */
-  refresh?(provider: Provider, refreshToken: string): Promise<UpstreamTokens>
+  /** New tokens for the refresh token among these; throws `UpstreamRefused`. */
+  refresh?(provider: Provider, before: UpstreamTokens): Promise<UpstreamTokens>
   /** Takes our sign-out to the provider; nothing where it offers none. */
   logout?(
     provider: Provider,

@@ -79,10 +79,7 @@ export const brokerToken = (parts: BrokerTokenParts): Endpoint => {
     before: StoredTokens,
   ): Promise<StoredTokens> => {
     try {
-      const { refreshToken } = before
-      if (refreshToken === undefined)
-        throw new UpstreamRefused('denied', 'there is no refresh token')
-      const tokens = { ...before, ...(await broker.refresh(provider, refreshToken)) }
+      const tokens = { ...before, ...(await broker.refresh(provider, before)) }
       await storage.commit([links.keepTokens(link, tokens)])
       return tokens
     } catch (error) {

@@ -31,11 +31,13 @@ export const createArrivals = ({ users, links, identities }: Parts) => {
     Promise.all(aliases.flatMap((alias) => (alias === undefined ? [] : [pinFlow(view, alias)])))
 
   /** Some providers give a refresh token with the first consent alone: it is kept until another one comes. */
-  const tokensAfter = (link: FederatedLinkRow, { tokens }: UpstreamIdentity) =>
-    tokens && {
-      ...tokens,
-      refreshToken: tokens.refreshToken ?? links.tokensOf(link)?.refreshToken,
-    }
+  const tokensAfter = (link: FederatedLinkRow, { tokens }: UpstreamIdentity) => {
+    if (!tokens || tokens.refreshToken !== undefined) return tokens
+    const before = links.tokensOf(link)
+    return before?.givenBy === tokens.givenBy
+      ? { ...tokens, refreshToken: before?.refreshToken }
+      : tokens
+  }
 
   return {
     of: async (

@@ -41,6 +41,8 @@ export interface StoredTokens {
   readonly idToken?: string | undefined
   /** Of the access token, in epoch milliseconds. */
   readonly expiresAt?: number | undefined
+  /** The origin of the token endpoint that gave them: the refresh token is sent nowhere else. */
+  readonly givenBy?: string | undefined
 }
 
 /** Tokens do not open for another realm or link. */

@@ -1,5 +1,8 @@
 /** `storeToken`: the tokens of a provider are kept sealed with the link, refreshed, and read with the user's own access token. */
 
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { backends } from '../../support/backends.ts'
 import { password, type SignInBrowser } from '../world.ts'
@@ -122,6 +125,54 @@ describe.each(backends)('tokens of an identity provider on $name', (backend) => 
     world.upstream.tokens.refreshes = true
     world.clock.advance(61_000)
     expect((await read(await ownToken(browser))).status).toBe(200)
+  })
+
+  it('never go to a token endpoint elsewhere that the provider gets, also after a sign-in there', async () => {
+    const { browser, user } = await signedIn()
+    const received: string[] = []
+    const other = createServer(async (request, response) => {
+      const form = (await request.toArray()).join('')
+      received.push(form)
+      // The authorization code is of the provider itself: it is passed on.
+      const answer = await fetch(`${world.upstream.issuer}/token`, {
+        method: 'POST',
+        body: new URLSearchParams(form),
+      })
+      response.writeHead(answer.status, { 'content-type': 'application/json' })
+      response.end(await answer.text())
+    }).listen(0, '127.0.0.1')
+    await once(other, 'listening')
+    const { port } = other.address() as AddressInfo
+    const config = {
+      discoveryUrl: `${world.upstream.issuer}/.well-known/openid-configuration`,
+      issuer: world.upstream.issuer,
+      clientId: 'client-of-corp',
+    }
+    const elsewhere = {
+      ...config,
+      tokenUrl: `http://127.0.0.1:${port}/token`,
+      clientSecret: 'a secret of the other one',
+    }
+    try {
+      await world.provider('corp', { storeToken: true, config: elsewhere })
+      world.clock.advance(61_000)
+      const refused = await read(await ownToken(browser))
+      expect([refused.status, refused.body['error']]).toEqual([400, 'invalid_grant'])
+      world.upstream.tokens.refreshes = false
+      await world.through(world.browser(), user)
+      world.clock.advance(61_000)
+      expect((await read(await ownToken(browser))).status).toBe(400)
+      expect(received.map((form) => new URLSearchParams(form).get('grant_type'))).toEqual([
+        'authorization_code',
+      ])
+    } finally {
+      world.upstream.tokens.refreshes = true
+      await world.provider('corp', {
+        storeToken: true,
+        config: { ...config, clientSecret: 'a secret of the client there' },
+      })
+      other.close()
+    }
   })
 
   it('have an end where the provider refreshes none, or does not answer', async () => {

@@ -14,6 +14,8 @@ export interface Tokens {
   readonly idToken?: string | undefined
   /** Epoch milliseconds. */
   readonly expiresAt?: number | undefined
+  /** The origin of the token endpoint. */
+  readonly givenBy: string
 }
 
 /** Its `error` is a word of the protocol; its description is not passed on. */
@@ -68,6 +70,7 @@ export const createExchange =
       accessToken,
       refreshToken: textOf(body['refresh_token']),
       idToken: textOf(body['id_token']),
+      givenBy: new URL(upstream.tokenUrl).origin,
       ...(expiresIn > 0 ? { expiresAt: clock.now() + expiresIn * 1000 } : {}),
     }
   }

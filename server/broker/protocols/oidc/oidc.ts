@@ -219,9 +219,14 @@ export const createOidc = ({
       return signedClaims.idJag(provider, vendor, upstream, token, audience)
     },
 
-    refresh: async (provider, refreshToken) => {
+    refresh: async (provider, { refreshToken, givenBy }) => {
+      if (refreshToken === undefined)
+        throw new UpstreamRefused('denied', 'there is no refresh token')
       const vendor = vendorOf(provider)
       const upstream = await upstreams.of(provider, vendor)
+      // It opens the account of the person there: whoever changes the provider must not get it.
+      if (givenBy !== new URL(upstream.tokenUrl).origin)
+        throw new UpstreamRefused('denied', 'the refresh token is of another token endpoint')
       const grant = { grant_type: 'refresh_token', refresh_token: refreshToken }
       const tokens = await exchange(provider, vendor, upstream, grant)
       // A provider that does not rotate sends none (RFC 6749 §6). An ID token would have to be verified first.
