@@ -38,11 +38,12 @@ const standardScopes = ['profile', 'email', 'address', 'phone', 'offline_access'
 const signingAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519', 'HS256']
 const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]'])
 
-/** Whether a host is one of the list: itself, or below a name with `*.`. */
+/** Whether a host is one of the list: itself, or below a name with `*.`. An empty label is no name (RFC 1034 §3.1). */
 export const matchesHost = (patterns: readonly string[], host: string): boolean =>
   patterns.some((pattern) => {
     const wanted = pattern.toLowerCase()
-    return wanted.startsWith('*.') ? host.endsWith(wanted.slice(1)) : host === wanted
+    if (!wanted.startsWith('*.')) return host === wanted
+    return host.endsWith(wanted.slice(1)) && !host.split('.').includes('')
   })
 
 const isWeb = ({ protocol }: URL): boolean => protocol === 'https:' || protocol === 'http:'
