@@ -80,8 +80,8 @@ export const countFollowing = (storage: Db, userIds: readonly string[], now: num
     ),
   )
 
-/** Of groups whose child groups change; those that are deleted at the same moment are left out. */
-export const countChildren = (storage: Db, groupIds: readonly string[], now: number): Statement[] =>
+/** Of groups whose child groups change, or their name at a sender; those that are deleted at the same moment are left out. */
+export const countGroups = (storage: Db, groupIds: readonly string[], now: number): Statement[] =>
   inSlices(groupIds).map((ids) =>
     count(
       storage,

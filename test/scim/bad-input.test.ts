@@ -282,6 +282,8 @@ describe('what is not offered', () => {
     expect(await statusOf('PATCH', '/Me')).toBe(501)
     expect(await statusOf('POST', '/Bulk')).toBe(501)
     expect(await statusOf('GET', '/Nothing')).toBe(404)
+    expect(await statusOf('OPTIONS', '/Nothing')).toBe(404)
+    expect(await statusOf('OPTIONS', '/Me')).toBe(501)
     expect(await statusOf('GET', '/Schemas/urn:nothing')).toBe(404)
     for (const method of ['POST', 'PUT', 'PATCH', 'DELETE'])
       for (const path of ['/Schemas', '/ResourceTypes', '/ServiceProviderConfig'])
@@ -294,6 +296,12 @@ describe('what is not offered', () => {
       ['/Users/x', 'POST', 'DELETE, GET, PATCH, PUT'],
       ['/Schemas/x', 'PUT', 'GET'],
       ['/ServiceProviderConfig', 'POST', 'GET'],
+      ['/Users', 'OPTIONS', 'GET, POST'],
+      ['/Users', 'TRACE', 'GET, POST'],
+      ['/Groups/x', 'OPTIONS', 'DELETE, GET, PATCH, PUT'],
+      ['/Schemas', 'OPTIONS', 'GET'],
+      ['', 'DELETE', 'GET'],
+      ['/.search', 'OPTIONS', 'POST'],
       ...['/.search', '/Users/.search', '/Groups/.search'].flatMap((path) =>
         ['GET', 'PUT', 'PATCH', 'DELETE'].map((method) => [path, method, 'POST'] as const),
       ),

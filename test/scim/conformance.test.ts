@@ -188,24 +188,6 @@ describe('a list', () => {
         ])
     }
   })
-
-  it('takes attributes with their schema, and leaves out what is excluded', async () => {
-    const { id } = await site.scim.user('with-urn', {
-      title: 'T',
-      [enterprise]: { department: 'D', costCenter: 'C' },
-    })
-    const read = async (query: Record<string, string>) =>
-      (await site.scim.send('GET', `/Users/${id}?${new URLSearchParams(query)}`)).body
-    const asked = await read({ attributes: `${userSchema}:userName,${enterprise}:department` })
-    expect(Object.keys(asked).sort()).toEqual(['id', 'schemas', enterprise, 'userName'].sort())
-    expect(asked[enterprise]).toEqual({ department: 'D' })
-    const rest = await read({ excludedAttributes: `title,${enterprise}` })
-    expect([rest.title, rest[enterprise], rest.userName]).toEqual([
-      undefined,
-      undefined,
-      'with-urn',
-    ])
-  })
 })
 
 describe('a search across types', () => {

@@ -6,6 +6,7 @@ import { expect, it } from 'vitest'
 import type { Turns } from '#server/http/limits/turns.ts'
 import { takeScimBodies } from '#server/provisioning/scim/in/body.ts'
 import type { Admit, ScimCall } from '#server/provisioning/scim/in/caller.ts'
+import { refusedAt } from '#server/provisioning/scim/in/elsewhere.ts'
 import { installScimErrors, ScimError } from '#server/provisioning/scim/in/errors.ts'
 import {
   addResourceRoutes,
@@ -38,7 +39,7 @@ const serviceWith = (turns: Turns, create: () => Promise<void> = async () => und
     remove: async () => undefined,
   }
   const app = fastify()
-  installScimErrors(app, () => undefined)
+  installScimErrors(app, () => undefined, refusedAt)
   takeScimBodies(app)
   addResourceRoutes(app, { admit, turns }, '/Users', resources)
   return () =>

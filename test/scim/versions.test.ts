@@ -37,6 +37,23 @@ describe('the version of a group', () => {
     expect(new Set([first, joined, left]).size).toBe(3)
   })
 
+  it('changes with the externalId of its sender, and a stale one is refused', async () => {
+    const group = await site.scim.group('Named By Sender')
+    const path = `/Groups/${group.id}`
+    const first = group.meta.version
+    const change = { op: 'add', path: 'externalId', value: 'sender-1' }
+    const { body } = await site.scim.patch(path, change)
+    expect(body.externalId).toBe('sender-1')
+    expect(body.meta.version).not.toBe(first)
+    expect((await site.scim.send('GET', path)).body.meta).toEqual(body.meta)
+    const again = await site.scim.send('GET', path, undefined, { 'if-none-match': first })
+    expect([again.status, again.body.externalId]).toEqual([200, 'sender-1'])
+    const stale = await site.scim.send('DELETE', path, undefined, { 'if-match': first })
+    expect(stale.status).toBe(412)
+    const same = await site.scim.patch(path, change)
+    expect(same.body.meta.version).toBe(body.meta.version)
+  })
+
   it('changes when a member is deleted', async () => {
     const user = await site.scim.user('leaver')
     const { id, meta } = await site.scim.group('Left', { members: [{ value: user.id }] })

@@ -1,6 +1,6 @@
 /** Groups: what a read adds to the document, and that a group which comes, moves or goes changes the members of those above it. */
 
-import { countChildren } from '#server/users/group-versions.ts'
+import { countGroups } from '#server/users/group-versions.ts'
 import { groupSizes } from '#server/users/memberships.ts'
 import type { Behaviour } from './behaviour.ts'
 
@@ -12,7 +12,7 @@ export const group: Behaviour = {
     })
     return {
       prepared: drafts.map(() => ({})),
-      statements: countChildren(tools, [...new Set(changed)], tools.now),
+      statements: countGroups(tools, [...new Set(changed)], tools.now),
     }
   },
 

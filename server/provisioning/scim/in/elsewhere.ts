@@ -1,6 +1,6 @@
 /** What is not offered: `/Me` and `/Bulk` (501), methods that a path does not take (405), and all other paths (404). */
 
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyInstance } from 'fastify'
 import type { Admit } from './caller.ts'
 import { MethodRefused, notFound, ScimError } from './errors.ts'
 
@@ -8,6 +8,7 @@ const onResources = ['GET', 'POST']
 const onResource = ['DELETE', 'GET', 'PATCH', 'PUT']
 
 const methodsAt: readonly (readonly [RegExp, readonly string[]])[] = [
+  [/^$/, ['GET']],
   [/^(Users|Groups)$/, onResources],
   [/^((Users|Groups)\/)?\.search$/, ['POST']],
   [/^(Users|Groups)\/[^/]+$/, onResource],
@@ -15,8 +16,12 @@ const methodsAt: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(ResourceTypes|Schemas)(\/[^/]+)?$/, ['GET']],
 ]
 
-const refusalOf = ({ params, method }: FastifyRequest): ScimError => {
-  const rest = (params as { '*': string })['*']
+/** What is below `/scim/v2/` of an address. */
+const below = (url: string): string => /\/scim\/v2\/([^?#]*)/.exec(url)?.[1] ?? ''
+
+/** Of a request to an address that does not take it. */
+export const refusedAt = (url: string, method: string): ScimError => {
+  const rest = below(url)
   if (/^(Me|Bulk)(\/|$)/.test(rest))
     return new ScimError(501, `/${rest.split('/')[0]} is not offered`)
   const [, methods] = methodsAt.find(([pattern]) => pattern.test(rest)) ?? []
@@ -34,7 +39,7 @@ export const elsewhereRoutes =
       config: { events: [] },
       handler: async (request) => {
         await admit(request)
-        throw refusalOf(request)
+        throw refusedAt(request.url, request.method)
       },
     })
   }

@@ -101,12 +101,16 @@ export const sendScimError = (
 }
 
 /** Makes the scope of `app` answer errors as SCIM says. */
-export const installScimErrors = (app: FastifyInstance, mapError: MapError): void => {
+export const installScimErrors = (
+  app: FastifyInstance,
+  mapError: MapError,
+  refusedAt: (path: string, method: string) => ScimError,
+): void => {
   app.addHook('onRoute', (route) => {
     route.config = {
       ...route.config,
-      refuseMethod: (request, reply, detail) =>
-        sendScimError(request, reply, new ScimError(405, detail)),
+      refuseMethod: (request, reply) =>
+        sendScimError(request, reply, refusedAt(request.url, request.method)),
     }
   })
   app.setErrorHandler((error, request, reply) => {

@@ -15,7 +15,7 @@ import { searchAllRoutes } from './across/search-all.ts'
 import { takeScimBodies } from './body.ts'
 import { createAdmit } from './caller.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
-import { elsewhereRoutes } from './elsewhere.ts'
+import { elsewhereRoutes, refusedAt } from './elsewhere.ts'
 import { installScimErrors } from './errors.ts'
 import { sendersOf } from './external-ids.ts'
 import { createGroupResources } from './groups/resources.ts'
@@ -74,7 +74,7 @@ export const openScimIn = (needs: ScimInNeeds) => {
       app.addHook('onRoute', (route) => {
         route.config = { callers: ['scim-token'], ...route.config }
       })
-      installScimErrors(app, mapError)
+      installScimErrors(app, mapError, refusedAt)
       takeScimBodies(app)
       addResourceRoutes(app, { admit, turns }, `${path}/Users`, users)
       addResourceRoutes(app, { admit, turns }, `${path}/Groups`, groups)

@@ -3,7 +3,13 @@
 import { type AttributePath, attributePath } from '#schemas/text/scim-filter.ts'
 import { invalidValue } from './errors.ts'
 import type { Asked } from './paging.ts'
-import { isComplex, type Resource, type ResourceType, type Value } from './schema/attribute.ts'
+import {
+  extensionNamed,
+  isComplex,
+  type Resource,
+  type ResourceType,
+  type Value,
+} from './schema/attribute.ts'
 
 export interface Projection {
   /** Whether the response has the attribute, or a part of it: for what costs a query. */
@@ -15,19 +21,22 @@ const always: ReadonlySet<string> = new Set(['id', 'schemas'])
 /** More than all attributes that there are, with their parts: each is compared with each attribute of each resource. */
 const mostNames = 200
 
+const isSame = (some: string, other: string): boolean => some.toLowerCase() === other.toLowerCase()
+
 const pathsIn = (type: ResourceType, text: string | undefined): AttributePath[] | undefined => {
   const names = text?.split(',').flatMap((one) => one.trim() || [])
   if (!names || names.length === 0) return undefined
   if (names.length > mostNames) throw invalidValue(`more than ${mostNames} attributes are named`)
-  return names.map((one) => {
-    const urn = type.extensions.find(({ id }) => id.toLowerCase() === one.toLowerCase())
-    const path = urn ? { schema: undefined, name: urn.id, sub: undefined } : attributePath(one)
+  return names.flatMap((one) => {
+    const whole = (name: string): AttributePath => ({ schema: undefined, name, sub: undefined })
+    // A schema stands for all of its attributes.
+    if (isSame(one, type.core.id)) return type.core.attributes.map(({ name }) => whole(name))
+    const urn = extensionNamed(type, one)
+    const path = urn ? whole(urn.id) : attributePath(one)
     if (!path) throw invalidValue(`"${one.slice(0, 80)}" is no attribute`)
-    return path
+    return [path]
   })
 }
-
-const isSame = (some: string, other: string): boolean => some.toLowerCase() === other.toLowerCase()
 
 /** The paths below a name at the top of the resource, as paths of its value. */
 const below = (

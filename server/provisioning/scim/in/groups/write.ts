@@ -15,7 +15,7 @@ import type { Writer } from '#server/realm/write/write.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { holdMembers } from '#server/users/group-versions.ts'
+import { countGroups, holdMembers } from '#server/users/group-versions.ts'
 import { joinGroups, leaveGroups } from '#server/users/memberships.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { usersIn } from '#server/users/user-rows.ts'
@@ -287,7 +287,13 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
           : [],
         moves,
         seen,
-        names: isNamed ? [] : [nameGroup(storage, call, group.id, stated.externalId)],
+        names: isNamed
+          ? []
+          : [
+              nameGroup(storage, call, group.id, stated.externalId),
+              // The externalId is part of the resource, and no part of the document: the version follows it.
+              ...countGroups(storage, [group.id], clock.now()),
+            ],
       })
     },
 

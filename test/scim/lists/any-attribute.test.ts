@@ -7,7 +7,7 @@ import { newId } from '#server/platform/ids.ts'
 import { mostScanned } from '#server/provisioning/scim/in/schema/user-schema.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { newUserRow } from '#server/users/user-record.ts'
-import { enterprise, openSite, userSchema } from './sender.ts'
+import { enterprise, openSite, userSchema } from '../sender.ts'
 
 const site = openSite()
 

@@ -3,7 +3,7 @@
 import fc from 'fast-check'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { parseScimFilter, ScimFilterError } from '#schemas/text/scim-filter.ts'
-import { openSite } from './sender.ts'
+import { openSite } from '../sender.ts'
 
 const site = openSite()
 
