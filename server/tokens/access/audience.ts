@@ -16,9 +16,12 @@ export class TargetError extends Error {
   override readonly name = 'TargetError'
 }
 
+/** The characters of a URI (RFC 3986 §2): parsers of URLs pass over white space, and read backslashes and other scripts as something else. */
+const uriCharacters = /^[!-[\]-~]+$/
+
 /** Scheme and host in any case, the default port, and one slash at the end make no difference (RFC 3986 §6.2, MCP 2026-07-28). */
 const comparable = (resource: string): string | undefined => {
-  const url = URL.parse(resource)
+  const url = uriCharacters.test(resource) ? URL.parse(resource) : null
   if (url === null || resource.includes('#') || url.username !== '' || url.password !== '')
     return undefined
   return `${url.protocol}//${url.host}${url.pathname.replace(/\/$/, '')}${url.search}`

@@ -62,6 +62,12 @@ describe('resource indicators', () => {
     'http://mcp.acme.example/mcp',
     'https://mcp.acme.example:8443/mcp',
     'https://other.acme.example/mcp',
+    'https:\\\\mcp.acme.example\\mcp',
+    ' https://mcp.acme.example/mcp',
+    'https://mcp.acme.example/m\tcp',
+    'https://ｍcp.acme.example/mcp',
+    'https://mcp。acme.example/mcp',
+    'https://mcp.acme.example./mcp',
     'not a uri',
   ])('%s is another one', async (resource) => {
     const { status, body } = await ask(resource)

@@ -12,7 +12,7 @@ export const narrowedResources = (
   const left = granted.filter((one) => allowedResources.includes(one))
   // Without any the token would be for the client's usual audience, which was not asked for.
   if (granted.length > 0 && left.length === 0)
-    throw invalidTarget('the client is no longer allowed the granted scopes')
+    throw invalidTarget('the client may no longer ask for the granted resources')
   if (wanted.length === 0) return left
   if (granted.length > 0 && wanted.some((one) => !left.includes(one)))
     throw invalidTarget('the resource was not part of the authorization')
