@@ -64,4 +64,23 @@ describe.each(backends)('two nodes and a SCIM target on $name', (backend) => {
     const names = [...there.values()].map(({ userName }) => userName)
     expect(new Set(names).size).toBe(names.length)
   })
+
+  it.runIf(isShared)(
+    'make a leaver inactive within five seconds, whichever of them is told',
+    async () => {
+      const [first, second] = nodes
+      if (!first || !second || !peer) throw new Error('a node is missing')
+      const target = peer
+      for (const [n, node] of [first, second, first].entries()) {
+        const username = `leaver-${n}`
+        const isActive = () => target.user(username)?.['active']
+        await first.admin.send('POST', '/admin/realms/shared/users', { username })
+        await expect.poll(isActive, { timeout: 30_000 }).toBe(true)
+        const path = `/admin/realms/shared/users/${username}`
+        const out = await node.admin.send('PUT', path, { username, enabled: false })
+        expect(out.status).toBe(200)
+        await expect.poll(isActive, { timeout: 5000, interval: 20 }).toBe(false)
+      }
+    },
+  )
 })

@@ -327,6 +327,14 @@ describe('a filter of groups', () => {
       expect((await list({ filter }, '/Groups')).body.Resources, filter).toMatchObject([
         { id: group.id },
       ])
+    const outer = await site.scim.group('Outer', { members: [{ value: group.id, type: 'Group' }] })
+    for (const filter of [`members.value eq "${group.id}"`, `members[value eq "${group.id}"]`])
+      expect((await list({ filter }, '/Groups')).body.Resources, filter).toMatchObject([
+        { id: outer.id },
+      ])
+    expect((await list({ filter: `members eq "${outer.id}"` }, '/Groups')).body.totalResults).toBe(
+      0,
+    )
     const users = await list({ filter: `groups[value eq "${group.id}"]` })
     expect(users.body.Resources).toMatchObject([{ id: user.id }])
     for (const filter of ['groups[title eq "x"]', 'groups.members eq "x"', 'groups[value eq 5]'])

@@ -28,7 +28,7 @@ const keyOf = (path: AttributePath): string => searchKey(groupType, path)
 
 const none: ScimFilter = { op: 'pr', path: { schema: undefined, name: 'members', sub: undefined } }
 
-/** The user of `members.value eq "…"` in any of its spellings. */
+/** The user or group of `members.value eq "…"` in any of its spellings. */
 const memberIn = (filter: ScimFilter): string | undefined => {
   if (filter.op === 'some' && keyOf(filter.path) === 'members.value') {
     const inner = filter.filter
@@ -40,12 +40,17 @@ const memberIn = (filter: ScimFilter): string | undefined => {
 }
 
 /** The filter with the ids of groups in the place of members. */
-const settled = async (storage: Pick<Storage, 'db'>, filter: ScimFilter): Promise<ScimFilter> => {
-  const member = memberIn(filter)
+const settled = async (
+  storage: Pick<Storage, 'db'>,
+  view: ScimCall['view'],
+  filter: ScimFilter,
+): Promise<ScimFilter> => {
+  const member = memberIn(filter)?.toLowerCase()
   if (member !== undefined) {
-    const rows = isStorable(member) ? await userGroupsOf(storage, [member.toLowerCase()]) : []
-    const terms = rows.map(
-      ({ group_id: value }): ScimFilter => ({
+    const rows = isStorable(member) ? await userGroupsOf(storage, [member]) : []
+    const above = isStorable(member) ? (await view.byId(Group.kind, member))?.parentId : null
+    const terms = [...rows.map(({ group_id }) => group_id), ...[above ?? []].flat()].map(
+      (value): ScimFilter => ({
         op: 'eq',
         path: { schema: undefined, name: 'id', sub: undefined },
         value,
@@ -58,10 +63,10 @@ const settled = async (storage: Pick<Storage, 'db'>, filter: ScimFilter): Promis
     case 'or':
       return {
         op: filter.op,
-        terms: await Promise.all(filter.terms.map((term) => settled(storage, term))),
+        terms: await Promise.all(filter.terms.map((term) => settled(storage, view, term))),
       }
     case 'not':
-      return { op: 'not', term: await settled(storage, filter.term) }
+      return { op: 'not', term: await settled(storage, view, filter.term) }
     default:
       if (keyOf(filter.path).startsWith('members')) throw notFilterable(groupType, filter.path)
       refuseUnsearchable(groupType, filter)
@@ -75,7 +80,7 @@ export const searchGroups = async (
   call: ScimCall,
   { filter: asked, sortBy, descending, first, max, after }: Page,
 ): Promise<{ readonly groups: readonly StoredDocument[]; readonly total: number }> => {
-  const filter = asked && (await settled(storage, asked))
+  const filter = asked && (await settled(storage, call.view, asked))
   const documents = await call.view.list(Group.kind)
   const [names, versions] = await Promise.all([
     externalIdsOfGroups(storage, call),
