@@ -130,13 +130,7 @@ describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) 
       },
     })
     const ask = (subjectToken: string) =>
-      exchange(issuer, {
-        subjectToken,
-        scope: undefined,
-        sourceIp: '::1',
-        fault: undefined,
-        patience: Promise.resolve(),
-      })
+      exchange(issuer, { subjectToken, scope: undefined, sourceIp: '::1', fault: undefined })
     const jwt = await world.jwt()
     for (let i = 0; i < 5; i += 1) expect(await ask(`${jwt.slice(0, -6)}forged`)).toBeUndefined()
     expect(taken).toEqual([])
@@ -181,7 +175,7 @@ describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) 
     }
     for (const [name, jwt] of Object.entries(causes)) {
       verifications = 0
-      const { fault } = await judge(issuer, readWorkloadToken(jwt), Promise.resolve())
+      const { fault } = await judge(issuer, readWorkloadToken(jwt))
       expect(fault, name).toBeTypeOf('string')
       expect(verifications, name).toBe(1)
     }

@@ -11,7 +11,7 @@ describe('the time of a refusal', () => {
     vi.useRealTimers()
   })
 
-  const times = { refusalMs: 1000, keysMs: 900, mostWaiting: 2 }
+  const times = { refusalMs: 1000, mostWaiting: 2 }
   /** How far the clock is when the promise resolves. */
   const timeOf = async (promise: Promise<void>): Promise<number> => {
     const begun = performance.now()
@@ -24,24 +24,26 @@ describe('the time of a refusal', () => {
     return at ?? Number.NaN
   }
 
-  it('is the same after any work, and later than the end of the wait for keys', async () => {
+  it('is the same after any work that takes less', async () => {
     const begin = createRefusalTime(times)
-    for (const worked of [0, 3, 500, 950]) {
-      const turn = begin()
+    for (const worked of [0, 3, 500, 950, 1000]) {
+      const inTime = begin()
       await vi.advanceTimersByTimeAsync(worked)
-      expect(worked + (await timeOf(turn.over()))).toBe(1000)
-      turn.end()
+      expect(worked + (await timeOf(inTime()))).toBe(1000)
     }
-    expect(await timeOf(begin().patience)).toBe(900)
   })
 
-  it('is not waited for, nor are keys, by requests beyond those that may wait', async () => {
+  it('is over where the work took longer', async () => {
+    const inTime = createRefusalTime(times)()
+    await vi.advanceTimersByTimeAsync(1500)
+    await inTime()
+  })
+
+  it('is not waited for by refusals beyond those that may wait', async () => {
     const begin = createRefusalTime(times)
-    const [first] = [begin(), begin()]
-    const beyond = begin()
-    await Promise.all([beyond.patience, beyond.over()])
-    beyond.end()
-    first?.end()
-    expect(await timeOf(begin().over())).toBe(1000)
+    const both = [begin()(), begin()()]
+    await begin()()
+    await timeOf(Promise.all(both).then(() => undefined))
+    expect(await timeOf(begin()())).toBe(1000)
   })
 })

@@ -3,7 +3,6 @@
  * token stays in memory and is asked for again when the server does not take it any more.
  */
 
-import { setTimeout as sleep } from 'node:timers/promises'
 import { isObject } from '#schemas/json-schema.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { memberOf, realmPath } from '../discovery.ts'
@@ -53,11 +52,12 @@ const refused = (answer: HttpAnswer, realm: string, jwt: string): CommandError =
 
 const tokenPath = '/workload-identity/token'
 
-/** By then the server has the keys of an issuer that was too slow for the first request. */
-const againMs = 2000
-
-const exchange = (http: Http, realm: string, subjectToken: string): Promise<HttpAnswer> =>
-  http.send({
+export const requestWorkloadToken = async (
+  http: Http,
+  { realm, jwt }: WorkloadCredentials,
+): Promise<string> => {
+  const subjectToken = await jwt()
+  const answer = await http.send({
     method: 'POST',
     path: `${realmPath(realm)}${tokenPath}`,
     uncounted: true,
@@ -69,16 +69,6 @@ const exchange = (http: Http, realm: string, subjectToken: string): Promise<Http
       subject_token_type: 'urn:ietf:params:oauth:token-type:jwt',
     }).toString(),
   })
-
-export const requestWorkloadToken = async (
-  http: Http,
-  { realm, jwt }: WorkloadCredentials,
-): Promise<string> => {
-  const subjectToken = await jwt()
-  const first = await exchange(http, realm, subjectToken)
-  const isRefused = first.status === 401
-  if (isRefused) await sleep(againMs)
-  const answer = isRefused ? await exchange(http, realm, subjectToken) : first
   const token = memberOf(answer, 'access_token')
   if (token !== undefined) return token
   if (answer.status >= 500)

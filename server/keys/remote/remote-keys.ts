@@ -12,11 +12,8 @@ import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { Scheme } from '#server/platform/outgoing/url.ts'
 import { isAboutKeys, type VerifyJwt, verifyWithAny } from './verify-jwt.ts'
 
-/**
- * Verifies with the keys at an address. Throws an error of `jose` where no key of them did sign, or one of the way out. Once
- * `patience` resolves, a fetch under way is no longer waited for: it goes on, and the keys that were fetched before decide.
- */
-export type RemoteKeys = (url: string, patience?: Promise<void>) => VerifyJwt
+/** Verifies with the keys at an address. Throws an error of `jose` where no key of them did sign, or one of the way out. */
+export type RemoteKeys = (url: string) => VerifyJwt
 
 export interface KeyBounds {
   /** How long a set is used without a new fetch. */
@@ -35,27 +32,21 @@ const usual: KeyBounds = { keepMs: usualMs, staleMs: usualMs }
 const againMs = 10_000
 const longestSet = 256 * 1024
 const mostSets = 1000
+const never = Number.NEGATIVE_INFINITY
 
 interface KeySet {
   readonly find: JWTVerifyGetKey
   readonly keepMs: number
 }
 
-/** The set of the last fetch that succeeded. */
-interface Arrived {
-  readonly find: JWTVerifyGetKey
-  /** When it was asked for. */
-  readonly at: number
-}
-
 interface Fetched {
   /** When it was asked for. */
   readonly at: number
+  /** When the keys were fetched, which may be before: those of a failing address are used on. */
+  fetchedAt: number
   /** Time until which the cached set is used without a new fetch. */
   until: number
   readonly keys: Promise<JWTVerifyGetKey>
-  /** That of an earlier fetch while this one is under way, and where it fails. */
-  arrived: Arrived | undefined
 }
 
 /** Keys that are weak or cannot be read are left out: a set may have others (RFC 7517 §5). */
@@ -107,29 +98,24 @@ export const createRemoteKeys = ({
     return { find: keySetOf(Buffer.from(body).toString(), most), keepMs: keepOf(bounds, headers) }
   }
 
-  /** Keys of an earlier fetch are good for their time. */
-  const goodOf = ({ arrived }: Fetched, now: number): JWTVerifyGetKey | undefined =>
-    arrived && now < arrived.at + bounds.staleMs ? arrived.find : undefined
-
   /** Where the address fails, the keys before it are good for their time; the address is left alone for a while. */
   const ask = (url: string, before: Fetched | undefined): Promise<JWTVerifyGetKey> => {
     const at = clock.now()
     const keys = request(url).then(
       ({ find, keepMs }) => {
         asked.until = at + keepMs
-        asked.arrived = { find, at }
         return find
       },
       async (error: unknown) => {
         asked.until = at + againMs
-        const good = goodOf(asked, at)
-        if (!before || !good) throw error
-        const goodUntil = (asked.arrived?.at ?? at) + bounds.staleMs
+        asked.fetchedAt = before?.fetchedAt ?? never
+        const goodUntil = asked.fetchedAt + bounds.staleMs
+        if (before === undefined || at >= goodUntil) throw error
         asked.until = Math.max(before.until, Math.min(asked.until, goodUntil))
-        return good
+        return before.keys
       },
     )
-    const asked: Fetched = { at, until: at + bounds.keepMs, keys, arrived: before?.arrived }
+    const asked: Fetched = { at, fetchedAt: at, until: at + bounds.keepMs, keys }
     if (fetched.size >= mostSets) fetched.clear()
     fetched.set(url, asked)
     return keys
@@ -145,29 +131,13 @@ export const createRemoteKeys = ({
     return before && clock.now() - before.at < againMs ? before.keys : ask(url, before)
   }
 
-  /** A fetch that takes longer than the caller waits is as one that fails. */
-  const inTime = (
-    url: string,
-    keys: Promise<JWTVerifyGetKey>,
-    patience: Promise<void> | undefined,
-  ): Promise<JWTVerifyGetKey> => {
-    if (!patience) return keys
-    const late = patience.then(() => {
-      const before = fetched.get(url)
-      const good = before && goodOf(before, clock.now())
-      if (!good) throw new errors.JWKSTimeout('the keys are still being fetched')
-      return good
-    })
-    return Promise.race([keys, late])
-  }
-
-  return (url, patience) => async (token, options) => {
-    const known = await inTime(url, knownKeys(url), patience)
+  return (url) => async (token, options) => {
+    const known = await knownKeys(url)
     try {
       return await verifyWithAny(token, known, options)
     } catch (error) {
       if (!isAboutKeys(error)) throw error
-      const latest = await inTime(url, latestKeys(url), patience)
+      const latest = await latestKeys(url)
       if (latest === known) throw error
       return verifyWithAny(token, latest, options)
     }

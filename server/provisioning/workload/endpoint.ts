@@ -14,7 +14,7 @@ import type { RateLimiter } from '#server/http/rate-limit.ts'
 import { isEncoded } from '#server/http/server.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import { accessTokenType, type Exchange, type ExchangeRequest } from './exchange.ts'
-import type { RefusalTurn } from './refusal-time.ts'
+import type { RefusalTime } from './refusal-time.ts'
 import type { Refusals } from './refusals.ts'
 import { longestToken } from './workload-token.ts'
 
@@ -27,7 +27,7 @@ export interface WorkloadEndpointParts {
   /** Of refused requests, per address. */
   readonly perAddress: RateLimiter
   readonly slowRefusal: SlowRefusal
-  readonly refusalTurn: () => RefusalTurn
+  readonly refusalTime: RefusalTime
   readonly mapError: MapError
 }
 
@@ -99,14 +99,13 @@ const formFault = (form: URLSearchParams): string | undefined => {
   return wanted === accessTokenType ? undefined : `requested_token_type is not ${accessTokenType}`
 }
 
-const requestOf = ({ body, ip }: FastifyRequest, { patience }: RefusalTurn): ExchangeRequest => {
+const requestOf = ({ body, ip }: FastifyRequest): ExchangeRequest => {
   const form = new URLSearchParams(typeof body === 'string' ? body : '')
   return {
     subjectToken: form.get('subject_token') ?? '',
     scope: form.get('scope') || undefined,
     sourceIp: ip,
     fault: formFault(form),
-    patience,
   }
 }
 
@@ -130,12 +129,13 @@ const refuse = (reply: FastifyReply): FastifyReply =>
   send(reply.header('www-authenticate', 'Bearer'), 401, 'invalid_client')
 
 export const workloadEndpoint = (parts: WorkloadEndpointParts) => {
-  const { issuers, exchange, refusals, perAddress, slowRefusal, refusalTurn, mapError } = parts
+  const { issuers, exchange, refusals, perAddress, slowRefusal, refusalTime, mapError } = parts
 
   const handle = async (
     request: FastifyRequest<RealmRoute>,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
+    const inTime = refusalTime()
     const issuer = await issuers.fresh(request.params.realm)
     if (!issuer) throw new Problem('not-found', 'There is no such realm.')
     const key = addressGroup(request.ip)
@@ -144,21 +144,16 @@ export const workloadEndpoint = (parts: WorkloadEndpointParts) => {
       await slowRefusal(issuer.name)
       throw new Problem('rate-limited', `Try again in ${retryAfter} s.`, { extra: { retryAfter } })
     }
-    const turn = refusalTurn()
-    try {
-      const answer = await exchange(issuer, requestOf(request, turn))
-      if (!answer) {
-        await Promise.all([slowRefusal(issuer.name), turn.over()])
-        return refuse(reply)
-      }
-      await perAddress.give(key)
-      return reply
-        .header('cache-control', 'no-store')
-        .type('application/json; charset=utf-8')
-        .send(JSON.stringify(answer))
-    } finally {
-      turn.end()
+    const answer = await exchange(issuer, requestOf(request))
+    if (!answer) {
+      await Promise.all([slowRefusal(issuer.name), inTime()])
+      return refuse(reply)
     }
+    await perAddress.give(key)
+    return reply
+      .header('cache-control', 'no-store')
+      .type('application/json; charset=utf-8')
+      .send(JSON.stringify(answer))
   }
 
   const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {

@@ -37,8 +37,6 @@ export interface ExchangeRequest {
   readonly sourceIp: string
   /** Why the form alone is refused. */
   readonly fault: string | undefined
-  /** Resolves when the caller no longer waits for the keys of the issuer. */
-  readonly patience: Promise<void>
 }
 
 export interface ExchangeAnswer {
@@ -139,8 +137,7 @@ export const createExchange = (parts: ExchangeParts): Exchange => {
   return async (issuer, request) => {
     const read = readWorkloadToken(request.subjectToken)
     const { claims } = read
-    const token = { ...read, fault: request.fault ?? read.fault }
-    const judged = await judge(issuer, token, request.patience)
+    const judged = await judge(issuer, { ...read, fault: request.fault ?? read.fault })
     if (judged.fault !== undefined) return refuse(issuer, request, claims, judged)
     const { credential } = judged
     const wait = await perIssuer.take(`${issuer.name}\n${credential.doc.issuer}`)

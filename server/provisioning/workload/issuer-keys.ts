@@ -10,11 +10,7 @@ import type { VerifyJwt } from '#server/keys/remote/verify-jwt.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 
-export type IssuerKeys = (
-  credential: Pick<WorkloadIdentityDoc, 'issuer' | 'jwksUri'>,
-  /** Resolves when the caller no longer waits for a fetch. */
-  patience: Promise<void>,
-) => VerifyJwt
+export type IssuerKeys = (credential: Pick<WorkloadIdentityDoc, 'issuer' | 'jwksUri'>) => VerifyJwt
 
 const timeoutMs = 5000
 const longestDocument = 256 * 1024
@@ -68,6 +64,5 @@ export const createIssuerKeys = ({
 
   const byAddress = createRemoteKeys({ outgoing, clock, bounds })
   const byIssuer = createRemoteKeys({ outgoing, clock, bounds, locate: discover })
-  return ({ issuer, jwksUri }, patience) =>
-    jwksUri === undefined ? byIssuer(issuer, patience) : byAddress(jwksUri, patience)
+  return ({ issuer, jwksUri }) => (jwksUri === undefined ? byIssuer(issuer) : byAddress(jwksUri))
 }

@@ -29,12 +29,7 @@ export interface Accepted {
   readonly fault?: undefined
 }
 
-export type Judge = (
-  issuer: Issuer,
-  token: WorkloadToken,
-  /** Resolves when the caller no longer waits for the keys of the issuer. */
-  patience: Promise<void>,
-) => Promise<Judgement | Accepted>
+export type Judge = (issuer: Issuer, token: WorkloadToken) => Promise<Judgement | Accepted>
 
 export interface JudgeParts {
   readonly clock: Clock
@@ -83,13 +78,9 @@ const signatureFault = (error: unknown): string => {
 }
 
 export const createJudge = ({ clock, find, keysOf, decoy, agents }: JudgeParts): Judge => {
-  const verify = async (
-    { text }: WorkloadToken,
-    { doc }: WorkloadCredential,
-    patience: Promise<void>,
-  ) => {
+  const verify = async ({ text }: WorkloadToken, { doc }: WorkloadCredential) => {
     try {
-      await keysOf(doc, patience)(text, {
+      await keysOf(doc)(text, {
         algorithms: [...workloadAlgorithms],
         currentDate: new Date(clock.now()),
         clockTolerance: skew,
@@ -104,10 +95,8 @@ export const createJudge = ({ clock, find, keysOf, decoy, agents }: JudgeParts):
   const verified = async (
     token: WorkloadToken,
     credential: WorkloadCredential | undefined,
-    patience: Promise<void>,
   ): Promise<string | undefined> => {
-    if (token.fault === undefined && credential?.doc.enabled)
-      return verify(token, credential, patience)
+    if (token.fault === undefined && credential?.doc.enabled) return verify(token, credential)
     await decoy(token.text, token.alg)
     if (token.fault !== undefined) return token.fault
     return credential
@@ -115,10 +104,10 @@ export const createJudge = ({ clock, find, keysOf, decoy, agents }: JudgeParts):
       : 'no credential has this issuer, subject and audience'
   }
 
-  return async ({ view }, token, patience) => {
+  return async ({ view }, token) => {
     const { claims } = token
     const credential = await find(view, claims)
-    const fault = await verified(token, credential, patience)
+    const fault = await verified(token, credential)
     if (!credential || fault !== undefined)
       return { credential, fault: fault ?? 'no credential has this issuer, subject and audience' }
     const { doc } = credential

@@ -59,6 +59,6 @@ export const openWorkload = (needs: WorkloadNeeds) => {
     perAddress: createMemoryLimiter(clock, addressLimit),
     mapError: needs.http.mapError,
     slowRefusal: needs.http.slowRefusal,
-    refusalTurn: createRefusalTime(),
+    refusalTime: createRefusalTime(),
   })
 }

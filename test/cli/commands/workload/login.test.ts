@@ -162,33 +162,6 @@ describe('login --workload', () => {
     expect(stderr).toContain(`audience "${issuerOf()}"`)
   })
 
-  it('signs in where the issuer gives its keys too late for the first request', async () => {
-    const { platform } = runner
-    const sub = 'repo:acme/slow:pull_request'
-    await send('POST', '/workload-identity', {
-      name: 'slow',
-      issuer: platform.issuer,
-      jwksUri: `${platform.jwksUri}?slow`,
-      subject: sub,
-      audience: issuerOf(),
-      clientId: 'pull-requests',
-    })
-    platform.receiver.answer((response, received) => {
-      setTimeout(() => platform.answer(response, { ...received, path: '/jwks' }), 1500)
-    })
-    const { code, stderr } = await job(runner.github({ ...githubPullRequest, sub })).run(login)
-    platform.receiver.answer(platform.answer)
-    expect(code, stderr).toBe(0)
-    expect(platform.receiver.at('/jwks?slow')).toHaveLength(1)
-    const { body } = await send('GET', '/events?type=WORKLOAD_TOKEN')
-    const about = (body as { items: { detail: string; outcome: string }[] }).items.filter(
-      ({ detail }) => detail.includes(sub),
-    )
-    expect(about.map(({ outcome }) => outcome)).toEqual(
-      expect.arrayContaining(['FAILURE', 'SUCCESS']),
-    )
-  })
-
   it('a realm file of a pull request cannot read the token of the job', async () => {
     const home = job(runner.github(githubPullRequest))
     expect((await home.run(login)).code).toBe(0)
