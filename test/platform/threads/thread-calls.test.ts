@@ -77,7 +77,7 @@ describe('calls into threads', () => {
     async () => {
       const before = getPriority()
       const { priority } = await openCalls(1, 1).call('who')
-      expect(priority).toBe(constants.priority.PRIORITY_LOW)
+      expect(priority).toBe(constants.priority.PRIORITY_BELOW_NORMAL)
       expect(getPriority()).toBe(before)
     },
   )
