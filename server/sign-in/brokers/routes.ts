@@ -66,12 +66,14 @@ const longestAnswer = 1_048_576
 const pageOf = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}${stayParameter}=`
 
 /**
- * Whether a fresh sign-in at the provider must be proved: for an application that asks for it, and for a session that is to reach a
- * level. Pages of ours accept what a provider without `auth_time` can do: its users may have no other way to sign in.
+ * Whether a fresh sign-in at the provider must be proved: where the browser has a session, for an application that asks for it and
+ * for a level that the session is to reach. Without a session it is a sign-in like any other, and many applications send
+ * `prompt=login` always. Pages of ours accept what a provider without `auth_time` can do: its users may have no other way to sign in.
  */
 const needsProof = ({ current }: Visit, pending: PendingSignIn | undefined): boolean =>
-  (pending?.fresh === true && pending.clientId !== undefined) ||
-  (current !== undefined && pending?.stepsUp === true && pending.acr !== undefined)
+  current !== undefined &&
+  ((pending?.fresh === true && pending.clientId !== undefined) ||
+    (pending?.stepsUp === true && pending.acr !== undefined))
 
 const createHandlers = (parts: BrokerRouteParts) => {
   const { browser, visits, issuers, recorder, engine, signIns, pages, providers, broker } = parts

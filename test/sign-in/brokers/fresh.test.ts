@@ -67,19 +67,29 @@ describe.each(anyBackend)('a fresh sign-in at a provider without auth_time on $n
   it.each([{ prompt: 'login' }, { max_age: '0' }])(
     'is not claimed to an application that asks for %j',
     async (more) => {
-      const refused = await asked('gitlab', more)
+      const browser = world.browser()
+      const plain = await asked('gitlab', {}, browser)
+      expect(plain.location).toMatch(/^http:\/\/127\.0\.0\.1:9\/callback\?.*code=/)
+      const refused = await asked('gitlab', more, browser)
       expect([refused.status, heading(refused)]).toEqual([403, unconfirmed])
       expect(refused.body).toContain('Provider gitlab')
       expect(refused.location).toBe(null)
-      const plain = await asked('gitlab', {})
-      expect(plain.location).toMatch(/^http:\/\/127\.0\.0\.1:9\/callback\?.*code=/)
     },
   )
 
   it('is not even asked for where the provider never tells', async () => {
-    const refused = await asked('google', { prompt: 'login' })
+    const browser = world.browser()
+    expect((await asked('gitlab', {}, browser)).location).toMatch(/code=/)
+    const refused = await asked('google', { prompt: 'login' }, browser)
     expect([refused.status, heading(refused)]).toEqual([403, unconfirmed])
   })
+
+  it.each([{ prompt: 'login' }, { max_age: '0' }])(
+    'is any sign-in where the browser has no session, although the application asks for %j',
+    async (more) => {
+      expect((await asked('gitlab', more)).location).toMatch(/code=/)
+    },
+  )
 
   it('is accepted where it is told', async () => {
     const browser = world.browser()
