@@ -61,15 +61,14 @@ describe.each(anyBackend)('home-realm discovery on $name', (backend) => {
   })
 
   it('takes as long for an unknown domain as for that of a user', async () => {
-    const times: Record<string, number[]> = { known: [], unknown: [] }
+    const [known, unknown]: [number[], number[]] = [[], []]
     for (let i = 0; i < 30; i += 1) {
-      times['known']?.push((await asked('olga@other.example')).ms)
-      times['unknown']?.push((await asked(`nobody-${i}@nothing.example`)).ms)
+      known.push((await asked('olga@other.example')).ms)
+      unknown.push((await asked(`nobody-${i}@nothing.example`)).ms)
     }
-    const median = (list: readonly number[] = []): number =>
-      list.toSorted((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0
-    const ratio = median(times['known']) / median(times['unknown'])
-    expect(Math.max(ratio, 1 / ratio), JSON.stringify(times)).toBeLessThan(1.5)
+    // The fastest of each: what others do on the machine makes an answer slower, never faster.
+    const ratio = Math.min(...known) / Math.min(...unknown)
+    expect(Math.max(ratio, 1 / ratio), JSON.stringify({ known, unknown })).toBeLessThan(1.5)
   })
 
   it('leaves a person with a password the choice where the flow offers it', async () => {
