@@ -5,9 +5,8 @@
 
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { connect } from 'node:net'
 import { createInterface } from 'node:readline'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { isReadyLine } from '../../views/human/machine/server.ts'
 import { type LogLine, readLogLine } from './server-log.ts'
 
 export interface ServerChildOptions {
@@ -32,7 +31,7 @@ export interface ServerChild {
   readonly pid: number | null
   /** Settles when the process has ended and its output is complete. */
   readonly ended: Promise<ServerEnd>
-  /** Whether it answers; false when it has ended before it did. */
+  /** Whether it is ready; false when it has ended before it was. */
   ready(): Promise<boolean>
   /** Lets requests finish; kills it when that takes too long. */
   stop(): Promise<void>
@@ -42,7 +41,6 @@ export interface ServerChild {
 const keptLines = 15
 const patienceMs = 10_000
 const shutdownSeconds = 5
-const probeEveryMs = 20
 
 /** Not ours to hand on: the server must be the one that was asked for, whatever the shell says of another. */
 const withoutOurs = (env: ServerChildOptions['env']): Record<string, string> =>
@@ -51,35 +49,6 @@ const withoutOurs = (env: ServerChildOptions['env']): Record<string, string> =>
       value === undefined || name.toUpperCase().startsWith('IAMCTL_') ? [] : [[name, value]],
     ),
   )
-
-const listens = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('error', () => resolve(false))
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-  })
-
-/** The sign-in page of the first realm is there when the first administrator is. */
-const probes = ['/monitoring/health/readiness', '/realms/master/login']
-
-const answers = async (url: string): Promise<boolean> => {
-  const { createHttp } = await import('../../client/http/http.ts')
-  const http = createHttp({ server: url, timeoutMs: 2000, slowTimeoutMs: 2000 })
-  try {
-    for (const path of probes) {
-      const { status } = await http.send({ method: 'GET', path, headers: { accept: '*/*' } })
-      if (status !== 200) return false
-    }
-    return true
-  } catch {
-    return false
-  } finally {
-    await http.close()
-  }
-}
 
 const argumentsOf = ({ entry, port, data, adminPasswordFile }: ServerChildOptions): string[] => [
   ...[entry, 'server', 'start', '--exit-with-parent', '--data', data, '--host', '127.0.0.1'],
@@ -107,7 +76,9 @@ export const startServerChild = (options: ServerChildOptions): ServerChild => {
     if (line.type === 'text') remember(line.text)
     onLog(line)
   })
+  const { promise: said, resolve: isReady } = Promise.withResolvers<void>()
   createInterface({ input: child.stderr }).on('line', (text) => {
+    if (isReadyLine(text)) isReady()
     if (text !== '') remember(text)
   })
   // It may be gone when the pipe is closed, which is what the pipe is for.
@@ -128,17 +99,8 @@ export const startServerChild = (options: ServerChildOptions): ServerChild => {
     url,
     pid: child.pid ?? null,
     ended,
-    async ready() {
-      let isOver = false
-      void ended.then(() => {
-        isOver = true
-      })
-      while (!isOver) {
-        if ((await listens(port)) && (await answers(url))) return true
-        await sleep(probeEveryMs)
-      }
-      return false
-    },
+    // By its own word: another server may have got the port, and would be given the password of the administrator.
+    ready: () => Promise.race([said.then(() => true), ended.then(() => false)]),
     async stop() {
       const timer = setTimeout(() => child.kill('SIGKILL'), patienceMs)
       child.kill('SIGTERM')

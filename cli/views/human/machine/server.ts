@@ -12,6 +12,9 @@ const print = (lines: readonly string[]): void => {
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
+/** Whether a server says by this line that it answers, with its first administrator. */
+export const isReadyLine = (line: string): boolean => /^iamctl \S+ is ready at /.test(line)
+
 export const started = ({ version, url, database, admin }: Ready): void => {
   const password = admin?.password ?? '(as you gave it)'
   print([
