@@ -29,7 +29,7 @@ export interface Trip {
   readonly begunAt: number
   /** The user has to prove who they are again. */
   readonly forceAuthn?: boolean | undefined
-  /** An application, or the level of a session, relies on it: the answer must prove it, whoever the provider is. */
+  /** An application, or the level of a session, relies on the fresh sign-in: the answer of any provider must prove it. */
   readonly needsProof?: boolean | undefined
   readonly loginHint?: string | undefined
   readonly acr?: readonly string[] | undefined

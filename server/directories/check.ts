@@ -224,7 +224,7 @@ const bindFindings = async (
       ]
 }
 
-/** Users and groups of Active Directory name the fine-grained policies that hold for them, whoever may read the policies. */
+/** Active Directory tells which fine-grained policies hold for a user or group also to a bind user who may not read the policies. */
 const hasOwnPolicies = async (connection: Connection): Promise<boolean> => {
   const { entries } = await connection.search({
     base: (await valueAt(connection, '', 'defaultNamingContext')) ?? '',

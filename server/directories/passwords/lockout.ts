@@ -21,7 +21,7 @@ export interface LockPolicy {
 export interface DirectoryFacts {
   /** Of users without a policy of their own. */
   readonly lock: LockPolicy | undefined
-  /** Fine-grained policies of an Active Directory domain, by comparable DN; undefined: such a policy locks nobody. */
+  /** Fine-grained policies of an Active Directory domain, by comparable DN; undefined: such a policy locks no account. */
   readonly own: ReadonlyMap<string, LockPolicy | undefined>
   /** The name of an Active Directory domain, as in DOMAIN\user. */
   readonly netbiosName: string | undefined
@@ -39,7 +39,7 @@ const resultantPolicy = 'msDS-ResultantPSO'
 export const countingAttributes = ({ protocol }: Pick<Directory, 'protocol'>): string[] =>
   protocol === 'ad' ? ['badPwdCount', 'badPasswordTime', resultantPolicy] : ['pwdFailureTime']
 
-/** One attempt below the lock. A directory that locks by the first failure would else let nobody in. */
+/** One attempt below the lock. In a directory that locks at the first failure this would be no attempt at all, so one is made. */
 export const mostFailuresOf = ({ threshold }: LockPolicy): number => Math.max(1, threshold - 1)
 
 const strictest = (policies: readonly LockPolicy[]): LockPolicy | undefined =>

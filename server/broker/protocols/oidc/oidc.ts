@@ -224,7 +224,7 @@ export const createOidc = ({
         throw new UpstreamRefused('denied', 'there is no refresh token')
       const vendor = vendorOf(provider)
       const upstream = await upstreams.of(provider, vendor)
-      // It opens the account of the person there: whoever changes the provider must not get it.
+      // A refresh token opens the account of the person there: an administrator who changes the provider must not get it.
       if (givenBy !== new URL(upstream.tokenUrl).origin)
         throw new UpstreamRefused('denied', 'the refresh token is of another token endpoint')
       const grant = { grant_type: 'refresh_token', refresh_token: refreshToken }

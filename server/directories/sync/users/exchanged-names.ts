@@ -61,7 +61,7 @@ export const exchangeNames = ({
     return undefined
   }
 
-  /** Who is refused keeps the names of before: so is everyone who waits for one of them. */
+  /** A refused user keeps the old names, so every user who waits for one of these names is refused too. */
   const refuse = (first: Contested, keeper: string): void => {
     const open = [{ one: first, owner: keeper }]
     for (let next = open.pop(); next; next = open.pop()) {
