@@ -265,7 +265,7 @@ export const createMint = ({ storage, clock, keys, subjects, agents }: MintParts
 
     accessToken: async (request) => {
       const { issuer, client, scope, resources = [], authentication, jkt, claims } = request
-      await agents.insist(issuer.view, client)
+      await agents.insist(issuer, client)
       const start =
         request.user || request.account
           ? openJson(await settled(request))

@@ -200,7 +200,7 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
     if (!clients) return undefined
     let end = Number.POSITIVE_INFINITY
     for (const one of clients) {
-      const until = await agents.endOf(issuer.view, one)
+      const until = await agents.endOf(issuer, one)
       if (until === undefined) return undefined
       end = Math.min(end, until)
     }

@@ -87,9 +87,9 @@ export const createCheckRequest = (parts: CheckParts): CheckRequest => {
   }
 
   /** As before a client is known: nothing is redirected to an agent that is not ACTIVE. */
-  const insist = async ({ view }: Issuer, client: TokenClient): Promise<void> => {
+  const insist = async (issuer: Issuer, client: TokenClient): Promise<void> => {
     try {
-      await agents.insist(view, client)
+      await agents.insist(issuer, client)
     } catch (error) {
       throw toOAuthError(error, mapError)
     }

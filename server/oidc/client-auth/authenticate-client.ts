@@ -106,7 +106,7 @@ export const createAuthenticateClient = ({
     sourceIp: string,
   ): Promise<void> => {
     try {
-      await agents.insist(issuer.view, client)
+      await agents.insist(issuer, client)
     } catch (error) {
       if (!(error instanceof AgentInactiveError)) throw error
       await recordFault(issuer, client, sourceIp, `unauthorized_client: ${error.message}`)

@@ -104,7 +104,8 @@ export const createJudge = ({ clock, find, keysOf, decoy, agents }: JudgeParts):
       : 'no credential has this issuer, subject and audience'
   }
 
-  return async ({ view }, token) => {
+  return async (issuer, token) => {
+    const { view } = issuer
     const { claims } = token
     const credential = await find(view, claims)
     const fault = await verified(token, credential)
@@ -117,7 +118,7 @@ export const createJudge = ({ clock, find, keysOf, decoy, agents }: JudgeParts):
     const document = await view.get(Client.kind, doc.clientId)
     const client = document && clientOf(document)
     if (!client?.doc.enabled) return { credential, fault: 'the client is disabled' }
-    if ((await agents.endOf(view, client.clientId)) === undefined)
+    if ((await agents.endOf(issuer, client.clientId)) === undefined)
       return { credential, fault: 'the agent of the client is not active' }
     if (client.doc.dpopBoundAccessTokens)
       return { credential, fault: 'the client takes tokens that are bound to a key only' }

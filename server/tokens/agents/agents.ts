@@ -77,13 +77,19 @@ export const boundAgent = (document: StoredDocument): BoundAgent => ({
   doc: contentOf<AgentDoc>(document),
 })
 
+/** A realm as a request sees it, an `Issuer`: with a mark, the database was caught up with before. */
+export interface SeenRealm {
+  readonly view: RealmView
+  readonly mark?: string | undefined
+}
+
 export interface Agents {
   /** The agent that authenticates as the client, without a query where the realm is known. */
   of(view: RealmView, clientId: string): Promise<BoundAgent | undefined>
   /** When the agent that the client is ends by time; undefined if it may not be used, infinity for other clients. */
-  endOf(view: RealmView, clientId: string): Promise<number | undefined>
+  endOf(seen: SeenRealm, clientId: string): Promise<number | undefined>
   /** Throws an AgentInactiveError for the client of an agent that is not ACTIVE. */
-  insist(view: RealmView, client: TokenClient): Promise<void>
+  insist(seen: SeenRealm, client: TokenClient): Promise<void>
   /** The scopes of the list that the client may have as an agent; all of them for other clients. */
   within(view: RealmView, client: TokenClient, scope: readonly string[]): Promise<readonly string[]>
   /** As `grantedScopes`; throws a ScopeError also for one that is asked for and that the agent may not have. */
@@ -106,7 +112,20 @@ export const createAgents = ({
   /** A view stays the same object until the realm changes. */
   const byView = new WeakMap<RealmView, Promise<ReadonlyMap<string, BoundAgent>>>()
 
-  const stateOf = createAgentState(storage)
+  const ask = createAgentState(storage)
+
+  /** States that were read since a mark: no older than any request that has it, which asks several times. */
+  const sinceMark = new WeakMap<SeenRealm, Map<string, Promise<OwnedState | undefined>>>()
+
+  const stateOf = (seen: SeenRealm, id: string): Promise<OwnedState | undefined> => {
+    if (seen.mark === undefined) return ask(id)
+    const states = sinceMark.get(seen) ?? new Map<string, Promise<OwnedState | undefined>>()
+    sinceMark.set(seen, states)
+    const state = states.get(id) ?? ask(id)
+    states.set(id, state)
+    state.catch(() => states.delete(id))
+    return state
+  }
 
   /** When this node last noted the use of an agent. */
   const touched = new Map<string, number>()
@@ -127,8 +146,8 @@ export const createAgents = ({
     return (await known).get(clientId)
   }
 
-  const standing = async ({ id, doc }: BoundAgent): Promise<AgentStanding> =>
-    standingOf(doc, await stateOf(id), clock.now())
+  const standing = async (seen: SeenRealm, { id, doc }: BoundAgent): Promise<AgentStanding> =>
+    standingOf(doc, await stateOf(seen, id), clock.now())
 
   const within: Agents['within'] = async (view, { clientId }, scope) => {
     const agent = await of(view, clientId)
@@ -140,16 +159,16 @@ export const createAgents = ({
 
   return {
     of,
-    endOf: async (view, clientId) => {
-      const agent = await of(view, clientId)
+    endOf: async (seen, clientId) => {
+      const agent = await of(seen.view, clientId)
       if (!agent) return Number.POSITIVE_INFINITY
-      const { status, until } = await standing(agent)
+      const { status, until } = await standing(seen, agent)
       return status === 'ACTIVE' ? until : undefined
     },
-    insist: async (view, { clientId }) => {
-      const agent = await of(view, clientId)
+    insist: async (seen, { clientId }) => {
+      const agent = await of(seen.view, clientId)
       if (!agent) return
-      const { status, because } = await standing(agent)
+      const { status, because } = await standing(seen, agent)
       if (status === 'ACTIVE') return
       const why = because === undefined ? '' : ` (${because})`
       throw new AgentInactiveError(`the agent of this client is ${status}${why}, not ACTIVE`)
