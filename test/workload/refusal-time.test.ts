@@ -25,25 +25,27 @@ describe('the time of a refusal', () => {
   }
 
   it('is the same after any work that takes less', async () => {
-    const begin = createRefusalTime(times)
-    for (const worked of [0, 3, 500, 950, 1000]) {
-      const inTime = begin()
-      await vi.advanceTimersByTimeAsync(worked)
-      expect(worked + (await timeOf(inTime()))).toBe(1000)
-    }
+    const refusalTime = createRefusalTime(times)
+    for (const worked of [0, 3, 500, 950, 999])
+      expect(worked + (await timeOf(refusalTime(worked)))).toBe(1000)
   })
 
   it('is over where the work took longer', async () => {
-    const inTime = createRefusalTime(times)()
-    await vi.advanceTimersByTimeAsync(1500)
-    await inTime()
+    expect(await timeOf(createRefusalTime(times)(1500))).toBeLessThan(2)
   })
 
-  it('is not waited for by refusals beyond those that may wait', async () => {
-    const begin = createRefusalTime(times)
-    const both = [begin()(), begin()()]
-    await begin()()
-    await timeOf(Promise.all(both).then(() => undefined))
-    expect(await timeOf(begin()())).toBe(1000)
+  it('is cut short in a flood, for the one that has waited longest', async () => {
+    const refusalTime = createRefusalTime(times)
+    const ended: number[] = []
+    const all = [0, 1, 2, 3].map(async (place) => {
+      await refusalTime(0)
+      ended.push(place)
+    })
+    await vi.advanceTimersByTimeAsync(10)
+    expect(ended).toEqual([0, 1])
+    await vi.advanceTimersByTimeAsync(1000)
+    await Promise.all(all)
+    expect(ended).toEqual([0, 1, 2, 3])
+    expect(await timeOf(refusalTime(0))).toBe(1000)
   })
 })

@@ -124,18 +124,19 @@ const send = (reply: FastifyReply, status: number, error: string): FastifyReply 
     .type('application/json; charset=utf-8')
     .send(JSON.stringify({ error }))
 
-/** RFC 9110 §15.5.2 wants a challenge with a 401. */
-const refuse = (reply: FastifyReply): FastifyReply =>
-  send(reply.header('www-authenticate', 'Bearer'), 401, 'invalid_client')
-
 export const workloadEndpoint = (parts: WorkloadEndpointParts) => {
   const { issuers, exchange, refusals, perAddress, slowRefusal, refusalTime, mapError } = parts
+
+  /** RFC 9110 §15.5.2 wants a challenge with a 401. */
+  const refuse = async (reply: FastifyReply): Promise<FastifyReply> => {
+    await refusalTime(reply.elapsedTime)
+    return send(reply.header('www-authenticate', 'Bearer'), 401, 'invalid_client')
+  }
 
   const handle = async (
     request: FastifyRequest<RealmRoute>,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
-    const inTime = refusalTime()
     const issuer = await issuers.fresh(request.params.realm)
     if (!issuer) throw new Problem('not-found', 'There is no such realm.')
     const key = addressGroup(request.ip)
@@ -145,10 +146,7 @@ export const workloadEndpoint = (parts: WorkloadEndpointParts) => {
       throw new Problem('rate-limited', `Try again in ${retryAfter} s.`, { extra: { retryAfter } })
     }
     const answer = await exchange(issuer, requestOf(request))
-    if (!answer) {
-      await Promise.all([slowRefusal(issuer.name), inTime()])
-      return refuse(reply)
-    }
+    if (!answer) return refuse(reply)
     await perAddress.give(key)
     return reply
       .header('cache-control', 'no-store')
@@ -156,7 +154,7 @@ export const workloadEndpoint = (parts: WorkloadEndpointParts) => {
       .send(JSON.stringify(answer))
   }
 
-  const answerError = (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
+  const answerError = async (error: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const problem = toProblem(error, mapError)
     logProblem(request, problem)
     const word = words[problem.status] ?? (problem.status >= 500 ? 'server_error' : undefined)

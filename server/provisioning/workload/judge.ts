@@ -1,6 +1,6 @@
 /**
  * Whether the JWT of a workload is accepted, and for which credential (docs/pipelines.md). A refusal says why to the audit
- * event alone. Each JWT costs one lookup and one verification of a signature, whichever condition it fails.
+ * event alone, and takes the same time for every cause (refusal-time.ts).
  */
 
 import { errors } from 'jose'
@@ -13,7 +13,6 @@ import type { Agents } from '#server/tokens/agents/agents.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { FindCredential, WorkloadCredential } from './credentials.ts'
-import type { VerifyDecoy } from './decoy.ts'
 import type { IssuerKeys } from './issuer-keys.ts'
 import { type WorkloadClaims, type WorkloadToken, workloadAlgorithms } from './workload-token.ts'
 
@@ -35,7 +34,6 @@ export interface JudgeParts {
   readonly clock: Clock
   readonly find: FindCredential
   readonly keysOf: IssuerKeys
-  readonly decoy: VerifyDecoy
   readonly agents: Pick<Agents, 'endOf'>
 }
 
@@ -77,7 +75,7 @@ const signatureFault = (error: unknown): string => {
   return `the keys of the issuer cannot be used: ${error instanceof Error ? error.message : error}`
 }
 
-export const createJudge = ({ clock, find, keysOf, decoy, agents }: JudgeParts): Judge => {
+export const createJudge = ({ clock, find, keysOf, agents }: JudgeParts): Judge => {
   const verify = async ({ text }: WorkloadToken, { doc }: WorkloadCredential) => {
     try {
       await keysOf(doc)(text, {
@@ -91,27 +89,16 @@ export const createJudge = ({ clock, find, keysOf, decoy, agents }: JudgeParts):
     }
   }
 
-  /** One verification, with the keys of the issuer or the decoy. */
-  const verified = async (
-    token: WorkloadToken,
-    credential: WorkloadCredential | undefined,
-  ): Promise<string | undefined> => {
-    if (token.fault === undefined && credential?.doc.enabled) return verify(token, credential)
-    await decoy(token.text, token.alg)
-    if (token.fault !== undefined) return token.fault
-    return credential
-      ? 'the credential is disabled'
-      : 'no credential has this issuer, subject and audience'
-  }
-
   return async (issuer, token) => {
     const { view } = issuer
     const { claims } = token
     const credential = await find(view, claims)
-    const fault = await verified(token, credential)
-    if (!credential || fault !== undefined)
-      return { credential, fault: fault ?? 'no credential has this issuer, subject and audience' }
+    if (token.fault !== undefined) return { credential, fault: token.fault }
+    if (!credential) return { fault: 'no credential has this issuer, subject and audience' }
     const { doc } = credential
+    if (!doc.enabled) return { credential, fault: 'the credential is disabled' }
+    const fault = await verify(token, credential)
+    if (fault !== undefined) return { credential, fault }
     const now = Math.floor(clock.now() / 1000)
     const later = timeFault(claims, now, doc.maxTokenLifespan) ?? claimFault(claims, doc)
     if (later !== undefined) return { credential, fault: later }

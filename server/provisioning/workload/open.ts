@@ -9,7 +9,6 @@ import type { Logger } from '#server/platform/logger.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import { createFindCredential } from './credentials.ts'
-import { createDecoy } from './decoy.ts'
 import { workloadEndpoint } from './endpoint.ts'
 import { createExchange } from './exchange.ts'
 import { createIssuerKeys } from './issuer-keys.ts'
@@ -39,7 +38,6 @@ export const openWorkload = (needs: WorkloadNeeds) => {
     clock,
     find: createFindCredential(),
     keysOf: createIssuerKeys({ outgoing, clock }),
-    decoy: createDecoy(),
     agents,
   })
   const refusals = createRefusals({ recorder, clock, logger })

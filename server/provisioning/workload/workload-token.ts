@@ -8,14 +8,11 @@ import { hasUniqueMembers } from './unique-members.ts'
 
 /** Asymmetric, and of these names only: no `none`, no HMAC that a public key could be the secret of. */
 export const workloadAlgorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'] as const
-export type WorkloadAlgorithm = (typeof workloadAlgorithms)[number]
 
 export type WorkloadClaims = Readonly<Record<string, unknown>>
 
 export interface WorkloadToken {
   readonly text: string
-  /** Undefined for any other than those that are accepted. */
-  readonly alg: WorkloadAlgorithm | undefined
   readonly claims: WorkloadClaims
   /** For the audit event; undefined where the form is in order. */
   readonly fault: string | undefined
@@ -42,13 +39,13 @@ const decode = (part: string): Part | undefined => {
 
 const unreadable = (text: string, fault: string): WorkloadToken => ({
   text,
-  alg: undefined,
   claims: {},
   fault,
 })
 
-const headerFault = (header: Part, alg: WorkloadAlgorithm | undefined): string | undefined => {
-  if (alg === undefined) return 'the algorithm is not accepted'
+const headerFault = (header: Part): string | undefined => {
+  if (!workloadAlgorithms.some((one) => one === header['alg']))
+    return 'the algorithm is not accepted'
   if ('crit' in header) return 'the header has crit'
   const named = keyMembers.find((name) => name in header)
   return named && `the header has ${named}`
@@ -61,8 +58,7 @@ export const readWorkloadToken = (text: string): WorkloadToken => {
   const [header, claims] = [decode(head), decode(body)]
   if (!header || !claims)
     return unreadable(text, 'a part of the JWT is not an object of members with one value each')
-  const alg = workloadAlgorithms.find((one) => one === header['alg'])
-  return { text, alg, claims, fault: headerFault(header, alg) }
+  return { text, claims, fault: headerFault(header) }
 }
 
 /** The audience, where it is exactly one: a token for others too could be one that they received (RFC 8725 §3.9). */
