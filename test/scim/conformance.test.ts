@@ -353,18 +353,32 @@ describe('discovery', () => {
         ...unique(subAttributes, `${name}.`),
       ])
     expect(Resources.flatMap((one: { attributes: Attribute[] }) => unique(one.attributes))).toEqual(
-      ['userName', 'emails.value', 'displayName'],
+      ['userName', 'displayName'],
     )
-    const emails = [{ value: 'unique@x.example', type: 'work' }]
-    await site.scim.user('unique', { emails })
+    await site.scim.user('unique')
     await site.scim.group('Unique')
     const answers = [
       await site.scim.send('POST', '/Users', { schemas: [userSchema], userName: 'UNIQUE' }),
-      await site.scim.send('POST', '/Users', { schemas: [userSchema], userName: 'other', emails }),
       await site.scim.send('POST', '/Groups', { schemas: [groupSchema], displayName: 'UNIQUE' }),
     ]
     for (const { body } of answers)
       expect(body).toMatchObject({ status: '409', scimType: 'uniqueness' })
+  })
+
+  it('says in words that the address of the user is unique: other addresses are not', async () => {
+    const { attributes } = (await site.scim.send('GET', `/Schemas/${userSchema}`)).body
+    const { description } = attributes.find(({ name }: Attribute) => name === 'emails')
+    expect(description).toContain('is the address of the user, which no other user has')
+    const own = (value: string) => ({ value, type: 'work', primary: true })
+    const shared = { value: 'shared@x.example', type: 'other' }
+    const post = (userName: string, ...emails: object[]) =>
+      site.scim.send('POST', '/Users', { schemas: [userSchema], userName, emails })
+    expect((await post('address-1', own('address-1@x.example'), shared)).status).toBe(201)
+    expect((await post('address-2', own('address-2@x.example'), shared)).status).toBe(201)
+    expect((await post('address-3', own('Address-1@x.example'))).body).toMatchObject({
+      status: '409',
+      scimType: 'uniqueness',
+    })
   })
 
   it('says that there is no Bulk, and there is none', async () => {

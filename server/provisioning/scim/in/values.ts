@@ -40,20 +40,14 @@ const textOf = (attribute: Attribute, value: Value): string => {
   return value
 }
 
-/** Entra ID wraps a value as a list of one. */
-const onlyOne = (value: Value): Value =>
-  Array.isArray(value) && value.length <= 1 ? value[0] : value
-
-/** Entra ID wraps a simple value as `[{"value": …}]`, and sends a manager as a text. */
-const unwrapped = (value: Value): Value => {
-  const only = onlyOne(value)
-  return isComplex(only) && 'value' in only ? only['value'] : only
-}
-
+/** Entra ID names a manager by a text; the values of lists are objects (RFC 7643 §2.3.8, §2.4). */
 const complexOf = (attribute: Attribute, value: Value): Complex | undefined => {
-  const sub = named(attribute.subAttributes, 'value')
-  const given = !isComplex(value) && sub && typeof value === 'string' ? { value } : value
-  if (!isComplex(given)) throw invalidValue(`${attribute.name} must be an object`)
+  const isText = typeof value === 'string' && !attribute.multiValued
+  const given = isText && named(attribute.subAttributes, 'value') ? { value } : value
+  if (!isComplex(given))
+    throw invalidValue(
+      `${attribute.multiValued ? `a value of ${attribute.name}` : attribute.name} must be an object`,
+    )
   const read: Record<string, Value> = {}
   for (const [name, inner] of Object.entries(given)) {
     const found = named(attribute.subAttributes, name)
@@ -86,31 +80,34 @@ export const refuseTooMany = ({ name }: Attribute, list: readonly Value[]): void
 }
 
 const listOf = (attribute: Attribute, value: Value): readonly Value[] | undefined => {
-  const given = Array.isArray(value) ? value : [value]
-  refuseTooMany(attribute, given)
-  const read = given.flatMap((one) => singleOf(attribute, one) ?? [])
+  if (!Array.isArray(value)) throw invalidValue(`${attribute.name} must be a list (RFC 7643 §2.4)`)
+  refuseTooMany(attribute, value)
+  const read = value.flatMap((one) => readOne(attribute, one) ?? [])
   onlyOnePrimary(attribute, read)
   const list = distinct(read)
   return list.length > 0 ? list : undefined
 }
 
-const singleOf = (attribute: Attribute, value: Value): Value => {
+/** One value of the attribute, also where it is a list. */
+export const readOne = (attribute: Attribute, value: Value): Value => {
   if (value === undefined || value === null) return undefined
-  if (attribute.type === 'complex') {
-    const only = onlyOne(value)
-    return only === undefined || only === null ? undefined : complexOf(attribute, only)
-  }
-  const plain = unwrapped(value)
-  if (plain === undefined || plain === null) return undefined
-  if (attribute.type === 'boolean') return flagOf(attribute, plain)
-  const text = textOf(attribute, plain)
+  if (attribute.type === 'complex') return complexOf(attribute, value)
+  if (attribute.type === 'boolean') return flagOf(attribute, value)
+  const text = textOf(attribute, value)
   return text === '' ? undefined : text
 }
 
 /** Nothing where the value is none: null, an empty text or list (RFC 7643 §2.5). */
 export const readValue = (attribute: Attribute, value: Value): Value => {
   if (value === undefined || value === null) return undefined
-  return attribute.multiValued ? listOf(attribute, value) : singleOf(attribute, value)
+  return attribute.multiValued ? listOf(attribute, value) : readOne(attribute, value)
+}
+
+/** The values that an operation chooses by a list. A list that names none would otherwise mean all of them. */
+export const readChosen = (attribute: Attribute, value: Value): readonly Complex[] => {
+  const chosen = readValue(attribute, value)
+  if (chosen === undefined) throw invalidValue(`no value of ${attribute.name} is named`)
+  return chosen as readonly Complex[]
 }
 
 const readInto = (

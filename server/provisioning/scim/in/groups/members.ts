@@ -9,8 +9,8 @@ import { readInSlices } from '#server/storage/documents/reads.ts'
 import { invalidPath, invalidValue, mutability } from '../errors.ts'
 import type { Change } from '../patch/operations.ts'
 import type { Target } from '../patch/target.ts'
-import { type Complex, isComplex, type Value } from '../schema/attribute.ts'
-import { readValue } from '../values.ts'
+import type { Complex, Value } from '../schema/attribute.ts'
+import { readChosen, readValue } from '../values.ts'
 
 /** What the members shall be: all of them, or a difference. */
 export interface MemberChange {
@@ -82,17 +82,12 @@ export const changeMembers = (
 ): void => {
   if (sub || (filter && op !== 'remove'))
     throw mutability('a member is added or removed as a whole (RFC 7643 §8.7.1)')
-  const given =
-    value === undefined || value === null ? undefined : idsIn(readValue(attribute, value))
-  if (op === 'add') takeIn(change, given ?? [])
-  else if (op === 'replace') stateAll(change, given ?? [])
+  if (op === 'add') takeIn(change, idsIn(readValue(attribute, value)))
+  else if (op === 'replace') stateAll(change, idsIn(readValue(attribute, value)))
   else if (filter) takeOut(change, idsOfFilter(filter))
-  else if (given && !isEmptyList(value)) takeOut(change, given)
-  else stateAll(change, [])
+  else if (value === undefined) stateAll(change, [])
+  else takeOut(change, idsIn(readChosen(attribute, value)))
 }
-
-const isEmptyList = (value: Value): boolean =>
-  (Array.isArray(value) && value.length === 0) || (isComplex(value) && !('value' in value))
 
 /** Users among these ids who are members; all members where no ids are given. */
 export const membersAmong = async (

@@ -12,7 +12,14 @@ import {
   type ResourceType,
   type Value,
 } from '../schema/attribute.ts'
-import { distinct, readValue, refuseTooMany, refuseWithoutRequired } from '../values.ts'
+import {
+  distinct,
+  readChosen,
+  readOne,
+  readValue,
+  refuseTooMany,
+  refuseWithoutRequired,
+} from '../values.ts'
 import type { Change } from './operations.ts'
 import type { Target } from './target.ts'
 
@@ -69,9 +76,7 @@ const changeList = (draft: Draft, { op, value }: Change, target: Target): void =
     set(draft, attribute.name, onePrimary(after, after.slice(had.length)))
     return
   }
-  const parts: Value = sub
-    ? { [sub.name]: readValue(sub, value) }
-    : readValue({ ...attribute, multiValued: false }, value)
+  const parts: Value = sub ? { [sub.name]: readValue(sub, value) } : readOne(attribute, value)
   const chosen = before.map((one) => filter === undefined || matchesFilter(filter, attribute, one))
   if (!chosen.includes(true)) {
     // Entra ID replaces parts of values that are not there yet.
@@ -94,17 +99,23 @@ const withoutNothing = (one: Value): Value =>
     ? Object.fromEntries(Object.entries(one).filter(([, part]) => part !== undefined))
     : one
 
-/** Entra ID removes members by `path: members` and a list of values. */
-const isNamedIn = (values: readonly Value[], one: Value): boolean =>
-  isComplex(one) && values.some((given) => isComplex(given) && given['value'] === one['value'])
+/** Entra ID removes by the path of a list and a list of values: by their `value`, else by all parts that are given. */
+const isNamedIn = (values: readonly Complex[], one: Value): boolean =>
+  isComplex(one) &&
+  values.some((given) =>
+    'value' in given
+      ? given['value'] === one['value']
+      : Object.entries(given).every(([part, value]) => value === one[part]),
+  )
 
 const removeFromList = (draft: Draft, { value }: Change, target: Target): void => {
   const { attribute, filter, sub } = target
   const before = listIn(draft, attribute)
-  const given = value === undefined || value === null ? undefined : readValue(attribute, value)
+  const isChosen = value !== undefined && filter === undefined && sub === undefined
+  const given = isChosen ? readChosen(attribute, value) : undefined
   const goes = (one: Value): boolean =>
     (filter === undefined || matchesFilter(filter, attribute, one)) &&
-    (given === undefined || isNamedIn(given as readonly Value[], one))
+    (given === undefined || isNamedIn(given, one))
   const after = sub
     ? before.map((one) =>
         goes(one) && isComplex(one) ? withoutNothing({ ...one, [sub.name]: undefined }) : one,

@@ -1,12 +1,12 @@
 /**
  * The operations of a PATCH as senders spell them, brought into one form: an action at a place. Entra ID writes "Replace" and
- * "Add", and puts paths into the keys of an object without a path; Okta repeats the id in such an object.
+ * "Add", wraps the value at a path, and puts paths into the keys of an object without a path; Okta repeats the id in such an object.
  */
 
 import { invalidSyntax, invalidValue, mutability, noTarget, tooMany } from '../errors.ts'
 import { isComplex, type ResourceType, type Value } from '../schema/attribute.ts'
 import { refuseUnlessObject, refuseWithoutSchema } from '../values.ts'
-import { findPlace, type Place, placeNamed } from './target.ts'
+import { findPlace, type Place, placeNamed, type Target } from './target.ts'
 
 export const patchSchema = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 export const mostOperations = 1000
@@ -28,6 +28,27 @@ const isReadOnly = (place: Place): boolean =>
 
 const isWriteOnly = (place: Place): boolean =>
   !('whole' in place) && place.attribute.mutability === 'writeOnly'
+
+/** Entra ID sends the value at a path as a list of one, and a simple value as `[{"value": …}]`. */
+const unwrapped = ({ attribute, sub }: Target, value: Value): Value => {
+  const only = Array.isArray(value) && value.length <= 1 ? (value[0] ?? null) : value
+  const isSimple = (sub ?? attribute).type !== 'complex'
+  return isSimple && isComplex(only) && 'value' in only ? only['value'] : only
+}
+
+/**
+ * The value at a path. To a list one value may be added by itself, as RFC 7644 §3.5.2.1 has it ("a new value is added"), and so
+ * it may be removed; what replaces a list is a list. An empty list chooses nothing to be removed: all values are.
+ */
+const valueAt = (place: Place, op: Change['op'], value: Value): Value => {
+  if ('whole' in place) return value
+  const { attribute, filter, sub } = place
+  if (!attribute.multiValued || filter || sub) return unwrapped(place, value)
+  if (op === 'replace') return value
+  if (op === 'remove' && (value === null || (Array.isArray(value) && value.length === 0)))
+    return undefined
+  return isComplex(value) ? [value] : value
+}
 
 /** An object without a path names its places by its keys. What the server sets itself, and what no schema knows, is ignored. */
 const withoutPath = (
@@ -59,7 +80,8 @@ const changesOf = (type: ResourceType, given: unknown): readonly Change[] => {
   if (isReadOnly(place)) throw mutability(`"${path.slice(0, 200)}" is set by the server`)
   if (op === 'remove' && isWriteOnly(place))
     throw mutability(`"${path.slice(0, 200)}" is replaced, and not removed`)
-  return [{ op: op as Change['op'], place, value }]
+  const action = op as Change['op']
+  return [{ op: action, place, value: valueAt(place, action, value) }]
 }
 
 /** The changes of the body of a PATCH, in their order. */

@@ -45,9 +45,9 @@ const userSchema: Schema = {
     }),
     plural(
       'emails',
-      'Email addresses. The primary one, else the first of type work, is the address of the user, which no other user has.',
+      // The other addresses are not unique, and so `value` is not (RFC 7643 §7).
+      'Email addresses. The primary one, else the first of type work, else the first, is the address of the user, which no other user has.',
       ['work', 'home', 'other'],
-      { uniqueness: 'server' },
     ),
     plural('phoneNumbers', 'Telephone numbers.', [
       'work',

@@ -1,0 +1,153 @@
+/** Lists are lists and single values are single, in resources and in PATCH (RFC 7643 §2.3.8, §2.4), but for what senders are known to send. */
+
+import { beforeAll, describe, expect, it } from 'vitest'
+import { enterprise, groupSchema, openSite, userSchema } from './sender.ts'
+
+interface Attribute {
+  readonly name: string
+  readonly type: string
+  readonly multiValued: boolean
+  readonly mutability: string
+}
+
+const site = openSite()
+let user: string
+let group: string
+let lists: readonly { readonly path: string; readonly name: string }[]
+let singles: readonly { readonly path: string; readonly name: string }[]
+
+const required = (path: string): object =>
+  path.startsWith('/Users')
+    ? { schemas: [userSchema], userName: 'shapes' }
+    : { schemas: [groupSchema], displayName: 'Shapes' }
+
+beforeAll(async () => {
+  user = (await site.scim.user('shapes')).id
+  group = (await site.scim.group('Shapes')).id
+  const writable = async (type: string, path: string) =>
+    (await site.scim.send('GET', `/Schemas/${type}`)).body.attributes
+      .filter(({ mutability }: Attribute) => mutability !== 'readOnly')
+      .map((one: Attribute) => ({ ...one, path }))
+  const all = [
+    ...(await writable(userSchema, `/Users/${user}`)),
+    ...(await writable(groupSchema, `/Groups/${group}`)),
+  ]
+  lists = all.filter(({ multiValued }) => multiValued)
+  singles = all.filter(({ multiValued }) => !multiValued)
+})
+
+/** By POST, by PUT, and by PATCH with and without a path. */
+const everyWay = async (path: string, name: string, value: unknown) => {
+  const body = { ...required(path), [name]: value }
+  return [
+    await site.scim.send('POST', path.slice(0, path.lastIndexOf('/')), body),
+    await site.scim.send('PUT', path, body),
+    await site.scim.patch(path, { op: 'replace', path: name, value }),
+    await site.scim.patch(path, { op: 'replace', value: { [name]: value } }),
+    await site.scim.patch(path, { op: 'add', value: { [name]: value } }),
+  ]
+}
+
+const expectRefused = (
+  answers: readonly { readonly status: number; readonly body: { readonly scimType?: string } }[],
+  what: string,
+): void => {
+  for (const { status, body } of answers)
+    expect([what, status, body.scimType]).toEqual([what, 400, 'invalidValue'])
+}
+
+describe('a list', () => {
+  it('is no text, no object, no number and no flag, whichever attribute it is', async () => {
+    expect(lists.map(({ name }) => name)).toContain('emails')
+    expect(lists.map(({ name }) => name)).toContain('members')
+    for (const { path, name } of lists)
+      for (const value of ['a@b.example', { value: 'a@b.example' }, 7, true])
+        expectRefused(await everyWay(path, name, value), `${name}: ${JSON.stringify(value)}`)
+    expect((await site.scim.send('GET', `/Users/${user}`)).body).not.toHaveProperty('emails')
+  })
+
+  it('has objects as values: no texts, and no lists', async () => {
+    for (const { path, name } of lists)
+      for (const value of [['a@b.example'], [[{ value: 'a@b.example' }]], [7]])
+        expectRefused(await everyWay(path, name, value), `${name}: ${JSON.stringify(value)}`)
+  })
+
+  it('has values by a filter that are objects', async () => {
+    const path = 'emails[type eq "work"]'
+    for (const op of ['add', 'replace'])
+      expectRefused(
+        [await site.scim.patch(`/Users/${user}`, { op, path, value: 'a@b.example' })],
+        op,
+      )
+  })
+
+  it('may be null or empty, which means no values (RFC 7643 §2.5)', async () => {
+    for (const { path, name } of lists)
+      for (const value of [null, []])
+        for (const { status } of (await everyWay(path, name, value)).slice(1))
+          expect([name, value, status]).toEqual([name, value, 200])
+  })
+
+  it('takes one value by itself where it is added or removed at its path (RFC 7644 §3.5.2.1)', async () => {
+    const { id } = await site.scim.user('shapes-one', { emails: [{ value: 'one@x.example' }] })
+    const one = { value: 'two@x.example', type: 'home' }
+    const added = await site.scim.patch(`/Users/${id}`, { op: 'add', path: 'emails', value: one })
+    expect(added.body.emails).toHaveLength(2)
+    const value = { VALUE: 'two@x.example' }
+    const removed = await site.scim.patch(`/Users/${id}`, { op: 'remove', path: 'emails', value })
+    expect(removed.body.emails).toEqual([{ value: 'one@x.example' }])
+  })
+})
+
+describe('a removal with values', () => {
+  it('removes no member but those that it names, in whatever case', async () => {
+    const [a, b] = [await site.scim.user('shapes-a'), await site.scim.user('shapes-b')]
+    const { id } = await site.scim.group('Shapes Two', {
+      members: [{ value: a.id }, { value: b.id }],
+    })
+    const remove = (value: unknown) =>
+      site.scim.patch(`/Groups/${id}`, { op: 'remove', path: 'members', value })
+    for (const value of [{}, [{}], [{ display: 'x' }], 'x', 7])
+      expectRefused([await remove(value)], JSON.stringify(value))
+    const { body } = await remove({ Value: a.id })
+    expect(body.members).toMatchObject([{ value: b.id }])
+  })
+
+  it('removes values without a `value` by the parts that it names', async () => {
+    const work = { type: 'work', locality: 'Utrecht' }
+    const { id } = await site.scim.user('shapes-addresses', {
+      addresses: [work, { type: 'home', locality: 'Delft' }],
+    })
+    const remove = (value: unknown) =>
+      site.scim.patch(`/Users/${id}`, { op: 'remove', path: 'addresses', value })
+    expectRefused([await remove([{ nothing: 'work' }])], 'nothing')
+    const { body } = await remove([{ type: 'home' }])
+    expect(body.addresses).toEqual([work])
+  })
+})
+
+describe('a single value', () => {
+  it('is no list, in a resource and in an object without a path', async () => {
+    for (const { path, name } of singles)
+      for (const value of [['x'], [{ value: 'x' }], [{ givenName: 'x' }]]) {
+        const [made, replaced, , ...patched] = await everyWay(path, name, value)
+        for (const answer of [made, replaced, ...patched])
+          expect([name, answer?.status, answer?.body.scimType]).toEqual([name, 400, 'invalidValue'])
+      }
+  })
+
+  it('may be wrapped at a path, as Entra ID sends it, and a manager be a text', async () => {
+    const { id } = await site.scim.user('shapes-entra')
+    const answer = await site.scim.patch(
+      `/Users/${id}`,
+      { op: 'Replace', path: 'title', value: [{ value: 'Engineer' }] },
+      { op: 'Replace', path: 'nickName', value: ['Nick'] },
+      { op: 'Add', path: `${enterprise}:manager`, value: user },
+    )
+    expect(answer.body).toMatchObject({
+      title: 'Engineer',
+      nickName: 'Nick',
+      [enterprise]: { manager: { value: user } },
+    })
+  })
+})
