@@ -6,6 +6,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import { newId } from '#server/platform/ids.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
@@ -224,8 +225,13 @@ export const createQuestions = ({
     return { kind: 'ask', asked: { signIn: known, user, others: [], ...action } }
   }
 
-  const userOf = async ({ realm, state }: SignIn): Promise<UserRow | undefined> =>
-    state.userId === undefined ? undefined : users.find(realm, state.userId)
+  /** A name without an account costs the same query, so that the time of the answer does not tell who has an account. */
+  const userOf = async ({ realm, state }: SignIn): Promise<UserRow | undefined> => {
+    const { userId, name } = state
+    if (userId !== undefined) return users.find(realm, userId)
+    if (name !== undefined) await users.find(realm, newId())
+    return undefined
+  }
 
   return {
     contextOf,
