@@ -12,7 +12,7 @@ import type { BrokerArea, Finished } from '#server/broker/open.ts'
 import { UpstreamRefused } from '#server/broker/protocol.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
-import { addressIn, providerStepId } from '../authenticators/brokers/identity-provider.ts'
+import { addressIn, isStepOf } from '../authenticators/brokers/identity-provider.ts'
 import { createAutomatic } from '../flow/automatic.ts'
 import { signInEntry } from '../flow/entries.ts'
 import { isWithin } from '../flow/graft.ts'
@@ -142,10 +142,8 @@ const createHandlers = (parts: BrokerRouteParts) => {
     if (!found) return parts.refusals(reply, refusalAt(request, visit, provider), 'expired')
     const { turn, asked } = found
     const { visitor, pending } = turn
-    const at = asked && (await engine.askAt(visitor, asked, providerStepId))
-    const only = at?.execution.config['provider']
-    const isMeant = only === undefined || only === alias
-    if (!at || !isMeant || !providers.isReachable(provider, at.signIn.state, addressIn(at)))
+    const at = asked && (await engine.askAt(visitor, asked, isStepOf(alias)))
+    if (!at || !providers.isReachable(provider, at.signIn.state, addressIn(at)))
       throw new Problem('not-found', 'There is no such identity provider for this sign-in.')
     const saving = signIns.save(at.signIn, at.signIn.state, visitor.browser)
     const { state } = saving.saved
@@ -201,7 +199,8 @@ const createHandlers = (parts: BrokerRouteParts) => {
     if (!signIn || !visit.isOpen) return refuse('expired')
     const turn = await turnOf(request, reply, visit, signIn.state.pending)
     const asked = await engine.ask(turn.visitor, signIn)
-    const at = asked && (await engine.askAt(turn.visitor, asked, providerStepId))
+    // Another tab may have chosen the step of another provider meanwhile, after which the flow asks for less.
+    const at = asked && (await engine.askAt(turn.visitor, asked, isStepOf(provider.alias)))
     if (!at || !providers.isUsable(provider, signIn.state)) return refuse('expired')
     const backUrl = pageOf(startPath(signIn))
     const arrived = await parts.arrivals.of(turn.visitor, at, upstream, identity)

@@ -4,7 +4,7 @@
  */
 
 import type { FastifyRequest } from 'fastify'
-import { providerStepId } from '../authenticators/brokers/identity-provider.ts'
+import { isStepOf, providerStepId } from '../authenticators/brokers/identity-provider.ts'
 import type { Engine } from '../flow/engine.ts'
 import type { Asked } from '../flow/questions.ts'
 import type { Turn } from '../flow/turns.ts'
@@ -36,7 +36,7 @@ export const createSentAway =
     const isAsked = asked.step.id === providerStepId
     const alias = pending?.provider ?? (isAsked ? asked.execution.config['provider'] : undefined)
     if (alias === undefined) return undefined
-    const at = await engine.askAt(visitor, asked, providerStepId)
+    const at = await engine.askAt(visitor, asked, isStepOf(alias))
     const provider = at && (await providers.find(visitor.view, alias))
     if (!at || !provider) return undefined
     if (!providers.isReachable(provider, at.signIn.state, undefined)) return undefined

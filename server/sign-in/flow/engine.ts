@@ -18,7 +18,7 @@ import { OutageError } from '../pages/outage.ts'
 import type { SignInOrganizations } from '../sign-in-organizations.ts'
 import { levelOf } from './levels.ts'
 import { isOutOfPlace, methodsIn, stateAfter } from './passed.ts'
-import { pinFlow } from './pinned-flow.ts'
+import { type PinnedExecution, pinFlow } from './pinned-flow.ts'
 import type { Asked, Next, Questions, Visitor } from './questions.ts'
 import { newSignIn, type SignIn, type SignIns, signInGuard } from './sign-ins.ts'
 import { newState, type SignInState } from './state.ts'
@@ -52,6 +52,9 @@ export interface EngineParts {
 
 /** Seconds after which a sign-in that found no free place is worth another try. */
 export const retryAfter = 5
+
+const isPasswordless = ({ authenticator }: PinnedExecution): boolean =>
+  authenticator === passwordlessId
 
 /** The status of an abandoned sign-in. */
 export const over = 'EXPIRED'
@@ -293,15 +296,15 @@ export const createEngine = (parts: EngineParts) => {
   const askAt = async (
     visitor: Visitor,
     asked: Asked,
-    authenticator: string,
+    isMeant: (execution: PinnedExecution) => boolean,
   ): Promise<Asked | undefined> => {
-    if (asked.step.id === authenticator) return asked
-    const option = asked.others.find(({ execution }) => execution.authenticator === authenticator)
+    if (isMeant(asked.execution)) return asked
+    const option = asked.others.find(({ execution }) => isMeant(execution))
     if (!option) return undefined
     const { signIn, user } = asked
     const chosen = { ...signIn.state.chosen, [option.choice]: option.node }
     const next = await nextFor(visitor, { ...signIn, state: { ...signIn.state, chosen } }, user)
-    return next.kind === 'ask' ? next.asked : undefined
+    return next.kind === 'ask' && isMeant(next.asked.execution) ? next.asked : undefined
   }
 
   return {
@@ -378,7 +381,7 @@ export const createEngine = (parts: EngineParts) => {
 
     /** A passkey may be given where it is only offered beside what is asked: the first page does. */
     meant: async (visitor: Visitor, asked: Asked, form: Form): Promise<Asked> =>
-      (form('response') !== '' && (await askAt(visitor, asked, passwordlessId))) || asked,
+      (form('response') !== '' && (await askAt(visitor, asked, isPasswordless))) || asked,
 
     /** Another of the ways that are open now. */
     async choose(visitor: Visitor, asked: Asked, node: string): Promise<SignIn> {

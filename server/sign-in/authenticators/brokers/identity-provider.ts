@@ -7,12 +7,19 @@ import { printable } from '#server/users/names.ts'
 import { departurePath } from '../../brokers/addresses.ts'
 import type { SignInProvider, SignInProviders } from '../../brokers/providers.ts'
 import { federated } from '../../flow/levels.ts'
+import type { PinnedExecution } from '../../flow/pinned-flow.ts'
 import type { Asked } from '../../flow/questions.ts'
 import { refused, type Step, type StepContext, stepError } from '../../flow/step.ts'
 import type { SignInPages } from '../../pages/definitions/index.ts'
 import type { ProviderLink } from '../../pages/definitions/login.ts'
 
 export const providerStepId = 'identity-provider'
+
+/** Whether a step of a flow is for this provider: one that names a provider is for no other. */
+export const isStepOf =
+  (alias: string) =>
+  ({ authenticator, config }: PinnedExecution): boolean =>
+    authenticator === providerStepId && (config['provider'] ?? alias) === alias
 
 interface Notes {
   /** The address of a person whose organization has a provider. */
