@@ -223,6 +223,49 @@ describe.each(anyBackend)('an answer of an OpenID provider', (backend) => {
     })
   })
 
+  it('proves by the ID token alone how strong and how recent the sign-in was (OIDC Core §2)', async () => {
+    const strong = {
+      amr: ['mfa'],
+      acr: 'https://refeds.org/profile/mfa',
+      auth_time: 1,
+      sid: 'of another',
+      iss: 'https://evil.example',
+    }
+    partner.lies = {
+      idToken: ({ auth_time: _, ...truth }) => truth,
+      userInfo: (truth) => ({ ...truth, ...strong }),
+    }
+    const identity = await realm.trip(await add(), partner, ada)
+    expect(identity).toMatchObject({ issuer: partner.issuer, subject: ada.sub })
+    expect([identity.amr, identity.acr, identity.authTime, identity.session?.id]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ])
+  })
+
+  it.each([
+    ['in the ID token, and the flag in userinfo of another', { email: 'b@x.example' }, false],
+    ['in the ID token, and the flag in userinfo of the same', { email: 'a@x.example' }, true],
+    ['in userinfo, and the flag in the ID token of none', undefined, false],
+  ])(
+    'has a verified address only where both were said together: %s',
+    async (_, told, isVerified) => {
+      const { email: _e, email_verified: _v, ...person } = ada
+      partner.lies = {
+        idToken: (truth) =>
+          told ? { ...truth, email: 'a@x.example' } : { ...truth, email_verified: true },
+        userInfo: (truth) =>
+          told ? { ...truth, ...told, email_verified: true } : { ...truth, email: 'a@x.example' },
+      }
+      expect(await realm.trip(await add(), partner, person)).toMatchObject({
+        email: 'a@x.example',
+        emailVerified: isVerified,
+      })
+    },
+  )
+
   it('names its issuer where the provider promises that (RFC 9207)', async () => {
     const promises: Lies = {
       discovery: (truth) => ({ ...truth, authorization_response_iss_parameter_supported: true }),

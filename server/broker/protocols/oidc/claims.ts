@@ -17,6 +17,26 @@ export const standardPerson = (claims: Claims): Person => ({
   lastName: textOf(claims['family_name']),
 })
 
+/**
+ * Claims that decide who a person is, how strong a sign-in was and who vouches for an address. They count from the ID token alone: OIDC
+ * Core §2 defines them there, and a userinfo response is not signed and may hold attributes that users set themselves.
+ */
+const signedAlone = ['iss', 'sid', 'amr', 'acr', 'auth_time', 'tid', 'oid', 'xms_edov', 'hd']
+
+/**
+ * The claims of the ID token and of userinfo together; what is signed wins. `email_verified` stays with the address that it was
+ * said of: the two responses may name different ones.
+ */
+export const joinedClaims = (told: Claims, signed: Claims): Claims => {
+  const open = Object.fromEntries(
+    Object.entries(told).filter(([name]) => !signedAlone.includes(name)),
+  )
+  const ofTold = told['email'] === signed['email'] ? told['email_verified'] : undefined
+  const isVerified =
+    signed['email'] === undefined ? told['email_verified'] : (signed['email_verified'] ?? ofTold)
+  return { ...open, ...signed, email_verified: isVerified }
+}
+
 const deepest = 4
 const most = 500
 const longest = 4000

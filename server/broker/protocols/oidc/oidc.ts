@@ -17,7 +17,7 @@ import {
 } from '../../protocol.ts'
 import { createAsk } from './answers.ts'
 import { createCheck } from './check.ts'
-import { flatClaims, textOf } from './claims.ts'
+import { flatClaims, joinedClaims, textOf } from './claims.ts'
 import { createClientProof, type SignForRealm } from './client-authentication.ts'
 import { createExchange, type Tokens } from './exchange.ts'
 import { createSignedClaims } from './id-token.ts'
@@ -119,8 +119,7 @@ export const createOidc = ({
           })
     const subject = textOf(signed['sub'])
     const told = await userInfo(provider, vendor, upstream, { accessToken, subject })
-    // What is signed wins.
-    return { ...vendor.answerClaims?.(arrival), ...told, ...signed }
+    return joinedClaims({ ...vendor.answerClaims?.(arrival), ...told }, signed)
   }
 
   const identityOf = (
