@@ -52,6 +52,9 @@ const spec = fields({
   }),
 })
 
+/** Policies on a way through aggregates: an answer is worked out by one call in the other. */
+export const deepestPolicies = 100
+
 export type AuthzPolicyDoc = Static<typeof spec>
 
 export const AuthzPolicy = defineKind({

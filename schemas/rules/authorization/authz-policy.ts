@@ -1,9 +1,14 @@
-/** Policies: an aggregate does not contain itself, and a range of a time has a beginning. */
+/** Policies: an aggregate does not contain itself nor others without end, and a range of a time has a beginning. */
 
 import { isSetPart, timeParts } from '../../drivers/time-policy.ts'
 import { circleFrom } from '../../graph/circle.ts'
+import { depthFrom } from '../../graph/depth.ts'
 import { parentKeyOf } from '../../kind.ts'
-import { AuthzPolicy, type AuthzPolicyDoc } from '../../kinds/authorization/authz-policy.ts'
+import {
+  AuthzPolicy,
+  type AuthzPolicyDoc,
+  deepestPolicies,
+} from '../../kinds/authorization/authz-policy.ts'
 import type { FieldError } from '../../problems.ts'
 import { ruleFor } from '../rule.ts'
 
@@ -33,9 +38,15 @@ export const authzPolicy = ruleFor<AuthzPolicyDoc>(AuthzPolicy, (policy, key, { 
     contained,
     once('straight policies', () => new Set()),
   )
-  const message = `the policy would contain itself: ${circle}`
+  if (circle !== null) {
+    const message = `the policy would contain itself: ${circle}`
+    return [...timeErrors(policy), { field: '/policies', code: 'cycle', message }]
+  }
+  const depths = once('depths of policies', () => new Map<string, number>())
+  const isTooDeep = depthFrom(key, contained, depths) > deepestPolicies
+  const message = `aggregates contain each other more than ${deepestPolicies} deep`
   return [
     ...timeErrors(policy),
-    ...(circle === null ? [] : [{ field: '/policies', code: 'cycle', message }]),
+    ...(isTooDeep ? [{ field: '/policies', code: 'depth', message }] : []),
   ]
 })

@@ -11,6 +11,7 @@ import { User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import { type FieldError, invalid, Problem } from '#schemas/problems.ts'
 import { changesetRequest } from '#schemas/wire/wire.ts'
 import type { Question, ResourceAnswer } from '#server/authz/evaluation/evaluate.ts'
+import type { PolicyAnswer } from '#server/authz/evaluation/policies.ts'
 import { decideBy } from '#server/authz/evaluation/strategy.ts'
 import type { AuthzArea } from '#server/authz/open.ts'
 import type { ResourceServer } from '#server/authz/resource-servers.ts'
@@ -35,6 +36,8 @@ export interface EvaluateParts {
 
 /** More results than a person reads; a client with more resources is asked about some of them. */
 const mostResults = 1000
+/** Answers of policies and permissions that an explanation tells; a policy in two aggregates is told in both. */
+const mostAnswers = 20_000
 
 interface AskedResource {
   readonly _id?: string
@@ -202,6 +205,27 @@ const questionsIn = (
   return questions
 }
 
+/** Throws before anything is written out: some dozen aggregates that share policies are told by billions of answers (CWE-770). */
+const checkLength = (answers: readonly ResourceAnswer[]): void => {
+  const lengths = new Map<PolicyAnswer, number>()
+  const lengthOf = (answer: PolicyAnswer): number => {
+    const length = lengths.get(answer) ?? 1 + totalOf(answer.policies ?? [])
+    lengths.set(answer, length)
+    return length
+  }
+  const totalOf = (policies: readonly PolicyAnswer[]): number =>
+    policies.reduce((total, one) => total + lengthOf(one), 0)
+  let length = 0
+  for (const { scopes } of answers)
+    for (const { permissions } of scopes)
+      for (const { policies } of permissions()) {
+        length += 1 + totalOf(policies)
+        if (length <= mostAnswers) continue
+        const message = `the explanation has more than ${mostAnswers} answers of permissions and policies: name fewer resources or scopes`
+        throw invalid([{ field: '/resources', code: 'too-many', message }])
+      }
+}
+
 const shown = ({ resource, status: told, scopes }: ResourceAnswer) => ({
   resource: { _id: resource?.id ?? null, name: resource?.doc.name ?? null },
   status: told,
@@ -275,6 +299,7 @@ export const evaluateAuthz = (parts: EvaluateParts): Action => ({
     const party = await partyIn(parts, context, view, body)
     const evaluate = server.evaluator(await factsOf({ view, server }, party))
     const answers = questions.map(evaluate)
+    checkLength(answers)
     return { status: decideBy('AFFIRMATIVE', answers), results: answers.map(shown) }
   },
 })

@@ -5,7 +5,8 @@
  */
 
 import { circleFrom } from '#schemas/graph/circle.ts'
-import type { AuthzPolicyDoc } from '#schemas/kinds/authorization/authz-policy.ts'
+import { depthFrom } from '#schemas/graph/depth.ts'
+import { type AuthzPolicyDoc, deepestPolicies } from '#schemas/kinds/authorization/authz-policy.ts'
 import { type Facts, isNamed } from './facts.ts'
 import { decideBy, type Status, statusOf } from './strategy.ts'
 import { compileTime } from './time.ts'
@@ -131,17 +132,23 @@ export interface Policies {
 
 /** The write path refuses circles; one that is stored nevertheless permits nothing, and is not followed for ever. */
 const circular: Condition = () => ({ holds: undefined, why: 'the policy contains itself' })
+/** Documents below an aggregate may have made it deeper since it was written. */
+const tooDeep: Condition = () => ({
+  holds: undefined,
+  why: `the policy contains others more than ${deepestPolicies} deep`,
+})
 
 export const compilePolicies = (docs: readonly AuthzPolicyDoc[]): Policies => {
   const byName = new Map(docs.map((doc) => [doc.name, doc]))
   const contained = (name: string): readonly string[] => byName.get(name)?.policies ?? []
   const straight = new Set<string>()
-  const compiled = new Map(
-    docs.map((doc) => {
-      const isCircular = circleFrom(doc.name, contained, straight) !== null
-      return [doc.name, { doc, condition: isCircular ? circular : conditions[doc.type](doc) }]
-    }),
-  )
+  const depths = new Map<string, number>()
+  const conditionOf = (doc: AuthzPolicyDoc): Condition => {
+    if (circleFrom(doc.name, contained, straight) !== null) return circular
+    if (depthFrom(doc.name, contained, depths) > deepestPolicies) return tooDeep
+    return conditions[doc.type](doc)
+  }
+  const compiled = new Map(docs.map((doc) => [doc.name, { doc, condition: conditionOf(doc) }]))
   return {
     asking: (facts) => {
       const known = new Map<string, PolicyAnswer>()
