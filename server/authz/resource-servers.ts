@@ -17,6 +17,7 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { compileRules, type Evaluator, type Resource } from './evaluation/evaluate.ts'
+import { indexUris, type ResourceUris } from './resource-uris.ts'
 
 export interface ResourceServer {
   readonly client: TokenClient
@@ -25,6 +26,10 @@ export interface ResourceServer {
   readonly resources: readonly Resource[]
   /** By id, else by name. */
   find(idOrName: string): Resource | undefined
+  /** Made when a request first asks by URI. */
+  uris(): ResourceUris
+  /** The resources that have the scope; made when a request first asks by a scope alone. */
+  withScope(scope: string): readonly Resource[]
   readonly scopes: ReadonlySet<string>
   /** Whether owners decide about some of them. */
   readonly hasOwners: boolean
@@ -51,6 +56,25 @@ const listsOf = async (view: RealmView): Promise<Lists> => {
   }
 }
 
+const once = <Value>(make: () => Value): (() => Value) => {
+  let made: { readonly value: Value } | undefined
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
+}
+
+const byScopeOf = (resources: readonly Resource[]): ReadonlyMap<string, readonly Resource[]> => {
+  const byScope = new Map<string, Resource[]>()
+  for (const resource of resources)
+    for (const scope of resource.doc.scopes) {
+      const having = byScope.get(scope) ?? []
+      having.push(resource)
+      byScope.set(scope, having)
+    }
+  return byScope
+}
+
 const build = (client: TokenClient, lists: Lists): ResourceServer => {
   const own = <Doc>(documents: ByClient): Doc[] =>
     (documents.get(client.id) ?? []).map((document) => contentOf<Doc>(document))
@@ -60,10 +84,13 @@ const build = (client: TokenClient, lists: Lists): ResourceServer => {
   }))
   const byId = new Map(resources.map((one) => [one.id, one]))
   const byName = new Map(resources.map((one) => [one.doc.name, one]))
+  const byScope = once(() => byScopeOf(resources))
   return {
     client,
     resources,
     find: (idOrName) => byId.get(idOrName) ?? byName.get(idOrName),
+    uris: once(() => indexUris(resources)),
+    withScope: (scope) => byScope().get(scope) ?? [],
     scopes: new Set(own<AuthzScopeDoc>(lists.scopes).map(({ name }) => name)),
     hasOwners: resources.some(({ doc }) => doc.ownerManagedAccess),
     evaluator: compileRules({

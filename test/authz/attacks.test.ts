@@ -171,6 +171,28 @@ describe.each(anyBackend)('an attacker ($name)', (backend) => {
     expect(await error(token, asked)).toEqual([400, 'unauthorized_client'])
   })
 
+  it('cannot put a resource of their own at the address of another one, nor make scopes', async () => {
+    const set = '/authz/protection/resource_set'
+    const mallory = await site.tokenOf(site.api, site.bob, ['openid', 'uma_protection'])
+    const mine = { name: 'mine', ownerManagedAccess: true, resource_scopes: ['read'] }
+    for (const uris of [['/orders/1'], ['/orders/1*'], ['*/1'], ['/unprotected']]) {
+      const { status, body } = await site.json('POST', set, mallory, { ...mine, uris })
+      expect([uris, status, body.error]).toEqual([uris, 403, 'access_denied'])
+    }
+    const scope = await site.json('POST', set, mallory, { ...mine, resource_scopes: ['new'] })
+    expect([scope.status, scope.body.error]).toEqual([400, 'invalid_scope'])
+    const id = await site.register(mine, mallory)
+    const moved = await site.json('PUT', `${set}/${id}`, mallory, { ...mine, uri: '/orders/1' })
+    expect(moved.status).toBe(403)
+    // The resource server may: what it set stays, and the user may take it away.
+    const pat = await site.pat()
+    const placed = { ...mine, uris: ['/albums/1'], owner: site.bob.id }
+    expect((await site.json('PUT', `${set}/${id}`, pat, placed)).status).toBe(200)
+    for (const uris of [['/albums/1'], []])
+      expect((await site.json('PUT', `${set}/${id}`, mallory, { ...mine, uris })).status).toBe(200)
+    expect((await site.json('DELETE', `${set}/${id}`, mallory)).status).toBe(204)
+  })
+
   it('cannot use an RPT to manage resources or as an admin', async () => {
     const { body } = await site.rpt(alice, asked)
     const path = '/authz/protection/resource_set'

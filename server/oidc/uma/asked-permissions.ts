@@ -5,8 +5,8 @@
 
 import type { Question, Resource, ResourceAnswer } from '#server/authz/evaluation/evaluate.ts'
 import type { ResourceServer } from '#server/authz/resource-servers.ts'
-import { resourceAt } from '#server/authz/resource-uris.ts'
 import type { Ticket } from '#server/authz/tickets.ts'
+import { createPace } from '#server/platform/pace.ts'
 import { parseScope } from '#server/tokens/access/scopes.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { invalidRequest, invalidScope, oauthError } from '../errors.ts'
@@ -32,36 +32,65 @@ const findResource = (server: ResourceServer, text: string, form: Parameters): R
   const found =
     form.get('permission_resource_format') === 'uri'
       ? flagIn(form, 'permission_resource_matching_uri', false)
-        ? resourceAt(server.resources, text)
-        : server.resources.find(({ doc }) => doc.uris.includes(text))
+        ? server.uris().at(text)
+        : server.uris().exact(text)
       : server.find(text)
   if (!found) throw invalidResource('the resource server has no such resource')
   return found
 }
 
+/** What a `permission` parameter means: a resource and its scopes, or scopes alone. */
+interface Named {
+  readonly resource: string
+  /** Each once; undefined where all are meant. */
+  readonly scopes: readonly string[] | undefined
+}
+
 /** `resource`, `resource#scope,scope` or `#scope`. */
-const questionsOf = (
-  server: ResourceServer,
-  text: string,
-  form: Parameters,
-): readonly Question[] => {
+const namedIn = (server: ResourceServer, text: string): Named => {
   const cut = text.lastIndexOf('#')
-  if (cut === -1) return [{ resource: findResource(server, text, form) }]
-  const scopes = [...new Set(text.slice(cut + 1).split(','))].filter((scope) => scope !== '')
+  if (cut === -1) return { resource: text, scopes: undefined }
+  const given = new Set(text.slice(cut + 1).split(','))
+  given.delete('')
+  const scopes = [...given]
   if (scopes.some((scope) => !server.scopes.has(scope)))
     throw invalidScope('the resource server has no such scope')
-  const name = text.slice(0, cut)
-  if (name === '') {
-    if (scopes.length === 0) throw invalidRequest('permission names no resource and no scope')
-    const having = server.resources.filter(({ doc }) =>
-      scopes.every((scope) => doc.scopes.includes(scope)),
-    )
-    return having.length === 0 ? [{ scopes }] : having.map((resource) => ({ resource, scopes }))
+  const resource = text.slice(0, cut)
+  if (resource === '' && scopes.length === 0)
+    throw invalidRequest('permission names no resource and no scope')
+  return { resource, scopes: scopes.length === 0 ? undefined : scopes }
+}
+
+/** Each meaning once, in however many ways the form writes it. */
+const allNamedIn = (server: ResourceServer, form: Parameters): readonly Named[] => {
+  const named = form.all('permission').map((text) => namedIn(server, text))
+  const meaning = ({ resource, scopes }: Named) => JSON.stringify([resource, scopes?.toSorted()])
+  return [...new Map(named.map((one) => [meaning(one), one])).values()]
+}
+
+/** The resources that have all of these scopes; the question about scopes alone where none has. */
+function* questionsAbout(server: ResourceServer, scopes: readonly string[]): Iterable<Question> {
+  const [first = '', ...others] = scopes
+  let isAlone = true
+  for (const resource of server.withScope(first)) {
+    const { scopes: had } = resource.doc
+    if (!others.every((scope) => had.includes(scope))) continue
+    isAlone = false
+    yield { resource, scopes }
   }
-  const resource = findResource(server, name, form)
-  if (scopes.some((scope) => !resource.doc.scopes.includes(scope)))
+  if (isAlone) yield { scopes }
+}
+
+const questionsOf = (
+  server: ResourceServer,
+  { resource: text, scopes }: Named,
+  form: Parameters,
+): Iterable<Question> => {
+  if (text === '' && scopes) return questionsAbout(server, scopes)
+  const resource = findResource(server, text, form)
+  if (scopes?.some((scope) => !resource.doc.scopes.includes(scope)))
     throw invalidScope('the resource does not have this scope')
-  return [scopes.length === 0 ? { resource } : { resource, scopes }]
+  return [{ resource, scopes }]
 }
 
 /** A resource that is gone since, or has lost the scope, is not asked about. */
@@ -97,68 +126,69 @@ export const permissionsIn = ({ authorization }: Claims): readonly GrantedPermis
 }
 
 export interface Asked {
-  readonly questions: readonly Question[]
+  /** One for a resource. */
+  readonly questions: Iterable<Question>
   /** Nothing was named: the party learns what it has, and is not refused for what it has not. */
   readonly isEverything: boolean
 }
 
 /**
- * One question for a resource, with each scope once. A form can name a scope of all resources some thousand times, and each
- * answer takes memory (CWE-770).
+ * One question for a resource, with each scope once. A form can name the scopes of all resources some hundred times, and each
+ * question takes memory (CWE-770).
  */
-const combined = (questions: readonly Question[]): readonly Question[] => {
+const createQuestions = () => {
   const scopesOf = new Map<Resource | undefined, Set<string> | 'all'>()
-  for (const { resource, scopes } of questions) {
-    const before = scopesOf.get(resource) ?? new Set<string>()
-    if (before !== 'all') for (const scope of scopes ?? []) before.add(scope)
-    scopesOf.set(resource, scopes === undefined ? 'all' : before)
+  return {
+    add: ({ resource, scopes }: Question): void => {
+      const before = scopesOf.get(resource) ?? new Set<string>()
+      if (before !== 'all') for (const scope of scopes ?? []) before.add(scope)
+      scopesOf.set(resource, scopes === undefined ? 'all' : before)
+    },
+    *[Symbol.iterator](): Iterator<Question> {
+      for (const [resource, scopes] of scopesOf)
+        yield scopes === 'all' ? { resource } : { resource, scopes: [...scopes] }
+    },
   }
-  return [...scopesOf].map(([resource, scopes]) =>
-    scopes === 'all' ? { resource } : { resource, scopes: [...scopes] },
-  )
 }
 
-export const askedFor = (
+export const askedFor = async (
   server: ResourceServer,
   form: Parameters,
   ticket: Ticket | undefined,
   upgraded: Claims | undefined,
-): Asked => {
-  const named = [
-    ...[...new Set(form.all('permission'))].flatMap((text) => questionsOf(server, text, form)),
-    ...(ticket?.permissions ?? []).flatMap(({ resourceId, scopes }) =>
-      stillThere(server, resourceId, withMore(server, resourceId, scopes, form)),
-    ),
-  ]
-  const isEverything = named.length === 0 && !ticket && form.all('permission').length === 0
-  const before = permissionsIn(upgraded ?? {}).flatMap(({ rsid = '', scopes = [] }) =>
-    stillThere(server, rsid, scopes),
-  )
-  return {
-    questions: isEverything
-      ? server.resources.map((resource) => ({ resource }))
-      : combined([...named, ...before]),
-    isEverything,
-  }
+): Promise<Asked> => {
+  const isEverything = !ticket && form.all('permission').length === 0
+  if (isEverything)
+    return { questions: server.resources.map((resource) => ({ resource })), isEverything }
+  const questions = createQuestions()
+  const pace = createPace()
+  for (const named of allNamedIn(server, form))
+    for (const question of questionsOf(server, named, form)) {
+      questions.add(question)
+      // A scope may be one of a hundred thousand resources: other requests get their turn in between.
+      if (pace.over()) await pace.rest()
+    }
+  for (const { resourceId, scopes } of ticket?.permissions ?? [])
+    stillThere(server, resourceId, withMore(server, resourceId, scopes, form)).forEach(
+      questions.add,
+    )
+  for (const { rsid = '', scopes = [] } of permissionsIn(upgraded ?? {}))
+    stillThere(server, rsid, scopes).forEach(questions.add)
+  return { questions, isEverything }
 }
 
-/** One entry for a resource, with all its granted scopes. */
+/** The resource with its granted scopes; nothing where none is. */
 export const grantedIn = (
-  answers: readonly ResourceAnswer[],
+  { resource, status, scopes }: ResourceAnswer,
   withNames: boolean,
-): readonly GrantedPermission[] => {
-  const granted = new Map<string, { resource: Resource | undefined; scopes: Set<string> }>()
-  for (const { resource, status, scopes } of answers) {
-    if (status === 'DENY') continue
-    const key = resource?.id ?? ''
-    const entry = granted.get(key) ?? { resource, scopes: new Set<string>() }
-    granted.set(key, entry)
-    for (const one of scopes)
-      if (one.status === 'PERMIT' && one.scope !== null) entry.scopes.add(one.scope)
-  }
-  return [...granted.values()].map(({ resource, scopes }) => ({
+): GrantedPermission | undefined => {
+  if (status === 'DENY') return undefined
+  const granted = scopes.flatMap((one) =>
+    one.status === 'PERMIT' && one.scope !== null ? [one.scope] : [],
+  )
+  return {
     ...(resource ? { rsid: resource.id } : {}),
     ...(resource && withNames ? { rsname: resource.doc.name } : {}),
-    ...(scopes.size > 0 ? { scopes: [...scopes] } : {}),
-  }))
+    ...(granted.length > 0 ? { scopes: granted } : {}),
+  }
 }

@@ -5,13 +5,14 @@
 
 import { AuthzResource } from '#schemas/kinds/authorization/authz-resource.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
-import type { Question, Resource, ResourceAnswer } from '#server/authz/evaluation/evaluate.ts'
+import type { Resource, ResourceAnswer } from '#server/authz/evaluation/evaluate.ts'
 import { isNamed } from '#server/authz/evaluation/facts.ts'
 import type { AuthzArea } from '#server/authz/open.ts'
 import type { ResourceServer } from '#server/authz/resource-servers.ts'
 import { type SharedScope, shareLimitGuard } from '#server/authz/shares.ts'
 import type { Ticket } from '#server/authz/tickets.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Users } from '#server/users/users.ts'
 import { type OAuthError, oauthError } from '../errors.ts'
 import { isDelegated } from '../token/acting.ts'
@@ -24,7 +25,6 @@ export interface Denied {
   readonly party: RequestingParty
   readonly server: ResourceServer
   readonly ticket: Ticket | undefined
-  readonly questions: readonly Question[]
   readonly answers: readonly ResourceAnswer[]
 }
 
@@ -74,9 +74,11 @@ export const createDenials = ({
     const wanted: SharedScope[] = []
     // An agent asks for the user within what is delegated; an owner is asked by the user.
     if (!user || isDelegated(party.token?.claims['act'])) return wanted
+    const owners = new Map<string, UserRow | undefined>()
     for (const { resource, scope } of deniedScopes(answers)) {
       const named = resource.doc.owner ?? ''
-      const owner = await users.find(realm, named)
+      if (!owners.has(named)) owners.set(named, await users.find(realm, named))
+      const owner = owners.get(named)
       if (!owner || owner.id === user.id || !isNamed(named, owner)) continue
       wanted.push({
         realm,

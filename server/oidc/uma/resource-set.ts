@@ -3,11 +3,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Resource } from '#server/authz/evaluation/evaluate.ts'
 import type { AuthzArea } from '#server/authz/open.ts'
-import { resourceAt } from '#server/authz/resource-uris.ts'
+import type { ResourceFields } from '#server/authz/registration.ts'
+import { indexUris, type ResourceUris } from '#server/authz/resource-uris.ts'
 import type { Users } from '#server/users/users.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
-import { invalidRequest, oauthError } from '../errors.ts'
+import { invalidRequest, invalidScope, oauthError } from '../errors.ts'
 import { type Parameters, queryOf } from '../parameters.ts'
 import { jsonReader, takeJson } from './json-body.ts'
 import { pageIn } from './list-query.ts'
@@ -48,12 +49,16 @@ const listed = {
 const readBody = jsonReader<ResourceDescription>(resourceSchema)
 
 /** Filters by what a query may name. */
-const selected = (resources: readonly Resource[], query: Parameters): readonly Resource[] => {
+const selected = (
+  resources: readonly Resource[],
+  uris: () => ResourceUris,
+  query: Parameters,
+): readonly Resource[] => {
   const [name, type, scope, uri, owner] = ['name', 'type', 'scope', 'uri', 'owner'].map((one) =>
     query.get(one),
   )
   if (uri !== undefined && query.get('matchingUri') === 'true') {
-    const found = resourceAt(resources, uri)
+    const found = uris().at(uri)
     return found ? [found] : []
   }
   const isExact = query.get('exactName') === 'true'
@@ -108,6 +113,23 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
     return owner.id
   }
 
+  /**
+   * Where a resource is, and which scopes there are, is for the resource server to say. A user who named the address of another
+   * resource would decide about access to it: enforcers look resources up by their addresses. Scopes of users would fill the
+   * room for those of the resource server.
+   */
+  const checkFields = (
+    { user, server }: Place,
+    { uris, scopes }: ResourceFields,
+    before?: Resource,
+  ): void => {
+    if (!user) return
+    if (uris.some((uri) => !before?.doc.uris.includes(uri)))
+      throw forbidden('uris are set by the resource server, not with a token of a user')
+    if (scopes.some((scope) => !server.scopes.has(scope)))
+      throw invalidScope('the resource server has no such scope, and a user makes none')
+  }
+
   const registrationPlace = ({ issuer, client, sourceIp }: Place) => ({
     view: issuer.view,
     client,
@@ -118,7 +140,9 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
     const place = await placeOf(request, reply)
     const query = queryOf(request)
     const { first, max } = pageIn(query)
-    const found = selected(ownedIn(place), query).slice(first, first + max)
+    const owned = ownedIn(place)
+    const uris = place.user ? () => indexUris(owned) : place.server.uris
+    const found = selected(owned, uris, query).slice(first, first + max)
     const isDeep = query.get('deep') === 'true'
     return reply.send(
       found.map((one) => (isDeep ? describedResource(one, place.client.clientId) : one.id)),
@@ -134,6 +158,7 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
     const place = await placeOf(request, reply)
     const body = readBody(request)
     const fields = fieldsIn(body, await ownerOf(place, body))
+    checkFields(place, fields)
     const id = await registration.create(registrationPlace(place), fields)
     const made = describedResource({ id, doc: fields }, place.client.clientId)
     return reply.code(201).header('location', `${place.issuer.url}${path}/${id}`).send(made)
@@ -141,9 +166,11 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
 
   const replace = async (request: FastifyRequest<OneRoute>, reply: FastifyReply) => {
     const place = await placeOf(request, reply)
-    const { id } = resourceIn(place, request)
+    const before = resourceIn(place, request)
+    const { id } = before
     const body = readBody(request)
     const fields = fieldsIn(body, await ownerOf(place, body))
+    checkFields(place, fields, before)
     await registration.replace(registrationPlace(place), id, fields)
     return reply.send(describedResource({ id, doc: fields }, place.client.clientId))
   }

@@ -20,7 +20,13 @@ import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import { endingsOf } from '#server/tokens/token-ids.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import { invalidGrant, invalidRequest, invalidTarget } from '../../errors.ts'
-import { askedFor, flagIn, type GrantedPermission, grantedIn } from '../../uma/asked-permissions.ts'
+import {
+  type Asked,
+  askedFor,
+  flagIn,
+  type GrantedPermission,
+  grantedIn,
+} from '../../uma/asked-permissions.ts'
 import type { Denials } from '../../uma/denials.ts'
 import {
   clientByToken,
@@ -57,20 +63,26 @@ const responseModeIn = ({ form }: GrantContext): ResponseMode => {
   return mode
 }
 
-const limited = (
-  granted: readonly GrantedPermission[],
-  { form }: GrantContext,
-): readonly GrantedPermission[] => {
+/** The most permissions that the client wants. */
+const limitIn = ({ form }: GrantContext): number => {
   const text = form.get('response_permissions_limit')
-  if (text !== undefined && !/^[1-9]\d{0,3}$/.test(text))
+  if (text === undefined) return Number.POSITIVE_INFINITY
+  if (!/^[1-9]\d{0,3}$/.test(text))
     throw invalidRequest('response_permissions_limit must be a number from 1 to 9999')
-  const kept = text === undefined ? granted : granted.slice(0, Number(text))
-  if (kept.length > mostPermissions)
-    throw invalidRequest(
-      `there are more than ${mostPermissions} permissions: name some, or set response_permissions_limit`,
-    )
-  return kept
+  return Number(text)
 }
+
+/** What the policies say to everything that was asked. */
+interface Decided {
+  readonly granted: readonly GrantedPermission[]
+  /** Whether every scope is permitted. */
+  readonly isWhole: boolean
+  /** Of a ticket alone: owners may be asked for what is denied of it. */
+  readonly answers: readonly ResourceAnswer[]
+}
+
+/** To a client that speaks for nobody. */
+const nothing: Decided = { granted: [], isWhole: true, answers: [] }
 
 /** What a token says of its actors stays said of what comes of it, or an RPT could be exchanged by others (RFC 8693 §4.4). */
 const kept = ({ may_act, nhi }: Claims): Claims => ({
@@ -130,22 +142,45 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
     return rpt
   }
 
+  /** Stops as soon as the answer is known: a resource server may have a hundred thousand resources. */
   const evaluate = async (
-    { issuer: { view }, client }: GrantContext,
+    context: GrantContext,
     party: RequestingParty,
     server: ResourceServer,
-    questions: ReturnType<typeof askedFor>['questions'],
-  ): Promise<readonly ResourceAnswer[]> => {
-    const { user } = party
-    const decide = server.evaluator(await authz.factsOf({ view, server }, { user, client }))
+    { questions, isEverything }: Asked,
+    ticket: Ticket | undefined,
+  ): Promise<Decided> => {
+    const { issuer, client, form } = context
+    const { view } = issuer
+    const isDecision = responseModeIn(context) === 'decision'
+    const withNames = flagIn(form, 'response_include_resource_name', true)
+    const enough = isDecision
+      ? isEverything
+        ? 1
+        : Number.POSITIVE_INFINITY
+      : Math.min(limitIn(context), mostPermissions + 1)
+    const decide = server.evaluator(
+      await authz.factsOf({ view, server }, { user: party.user, client }),
+    )
+    const granted: GrantedPermission[] = []
     const answers: ResourceAnswer[] = []
+    let isWhole = true
     const pace = createPace()
     for (const question of questions) {
-      answers.push(withinDelegation(party, decide(question)))
-      // A resource server may have tens of thousands: others get their turn in between.
+      const answer = withinDelegation(party, decide(question))
+      if (ticket) answers.push(answer)
+      isWhole &&= answer.scopes.every(({ status }) => status === 'PERMIT')
+      const permission = grantedIn(answer, withNames)
+      if (permission) granted.push(permission)
+      if (granted.length >= enough || (isDecision && !isEverything && !isWhole && !ticket)) break
+      // Other requests get their turn in between.
       if (pace.over()) await pace.rest()
     }
-    return answers
+    if (!isDecision && granted.length > mostPermissions)
+      throw invalidRequest(
+        `there are more than ${mostPermissions} permissions: name some, or set response_permissions_limit`,
+      )
+    return { granted, isWhole, answers }
   }
 
   const issuanceFor = (
@@ -184,14 +219,13 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
         detail: 'it was issued to another client, and its audience is another',
       })
     const upgraded = await upgradedIn(context, party, server)
-    const { questions, isEverything } = askedFor(server, form, ticket, upgraded?.claims)
+    const asked = await askedFor(server, form, ticket, upgraded?.claims)
     const hasParty = party.token !== undefined || client.doc.serviceAccountsEnabled
-    const answers = hasParty ? await evaluate(context, party, server, questions) : []
-    const withNames = flagIn(form, 'response_include_resource_name', true)
-    const granted = limited(grantedIn(answers, withNames), context)
-    const isWhole = answers.every(({ scopes }) => scopes.every(({ status }) => status === 'PERMIT'))
-    if (granted.length === 0 || (mode === 'decision' && !isEverything && !isWhole))
-      throw await denials({ context, party, server, ticket, questions, answers })
+    const { granted, isWhole, answers } = hasParty
+      ? await evaluate(context, party, server, asked, ticket)
+      : nothing
+    if (granted.length === 0 || (mode === 'decision' && !asked.isEverything && !isWhole))
+      throw await denials({ context, party, server, ticket, answers })
     const detail = `uma-ticket of ${server.client.clientId}, ${granted.length} permissions`
     const use = ticket
       ? { statements: [authz.tickets.use(ticket.id)], onConflict: async () => ticketUsed() }
