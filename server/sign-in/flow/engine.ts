@@ -11,7 +11,7 @@ import type { PageError } from '#server/http/pages/pages.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { passwordlessId } from '../authenticators/devices/webauthn-passwordless.ts'
+import { isPasswordless } from '../authenticators/devices/webauthn-passwordless.ts'
 import type { KnownDevices } from '../known-devices.ts'
 import { startPath } from '../pages/addresses.ts'
 import { OutageError } from '../pages/outage.ts'
@@ -52,9 +52,6 @@ export interface EngineParts {
 
 /** Seconds after which a sign-in that found no free place is worth another try. */
 export const retryAfter = 5
-
-const isPasswordless = ({ authenticator }: PinnedExecution): boolean =>
-  authenticator === passwordlessId
 
 /** The status of an abandoned sign-in. */
 export const over = 'EXPIRED'

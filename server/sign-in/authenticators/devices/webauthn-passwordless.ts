@@ -5,6 +5,7 @@
 
 import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import type { Users } from '#server/users/users.ts'
+import type { PinnedExecution } from '../../flow/pinned-flow.ts'
 import { refused, type Step, stepError } from '../../flow/step.ts'
 import type { SignInPages } from '../../pages/definitions/index.ts'
 
@@ -15,6 +16,11 @@ interface Parts {
 }
 
 export const passwordlessId = 'webauthn-passwordless'
+
+/** Whether a step of a flow asks for a passkey in place of a password. */
+export const isPasswordless = ({
+  authenticator,
+}: Pick<PinnedExecution, 'authenticator'>): boolean => authenticator === passwordlessId
 
 /** The challenge is shown before there is a sign-in to bind it to: it is bound to the realm, and used once. */
 export const passkeyAudience = (realm: string): string => `realm:${realm}`
