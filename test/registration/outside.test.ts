@@ -167,5 +167,55 @@ describe('addresses in client metadata', () => {
       const bad = await site.register({ ...web, software_statement: forged }, token)
       expect([bad.status, bad.body.error]).toEqual([400, 'invalid_software_statement'])
     })
+
+    it('a client with a software statement is updated with one for the same software alone', async () => {
+      const issuers = ['https://vendor.example', 'https://other.example']
+      const { publicKey, privateKey } = await generateKeyPair('ES256')
+      serve('application/json', { keys: [{ ...(await exportJWK(publicKey)), alg: 'ES256' }] })
+      const trust = (trusted: readonly string[]) =>
+        site.allow({
+          softwareStatementIssuers: trusted.map((issuer) => ({ issuer, jwksUri: host.url('/k') })),
+        })
+      await trust(issuers)
+      const signed = (claims: object, [issuer = ''] = issuers, expires = '1h') =>
+        new SignJWT({ redirect_uris: ['https://vendor.example/cb'], ...claims })
+          .setProtectedHeader({ alg: 'ES256' })
+          .setIssuer(issuer)
+          .setExpirationTime(expires)
+          .sign(privateKey)
+      const software = { client_name: 'Vouched for', software_id: 'vendor-1' }
+      const made = await site.register(
+        { ...web, software_statement: await signed(software) },
+        token,
+      )
+      const { registration_client_uri: url, client_id } = made.body
+      let own: string = made.body.registration_access_token
+      const update = async (fields: object) => {
+        const answer = await site.manage('PUT', url, own, { ...web, client_id, ...fields })
+        own = answer.body.registration_access_token ?? own
+        return [answer.status, answer.body.error ?? answer.body.client_name]
+      }
+      const refused = [400, 'invalid_software_statement']
+      expect(await update({})).toEqual(refused)
+      expect(await update({ software_statement: null, software_id: 'vendor-1' })).toEqual(refused)
+      for (const statement of [
+        await signed({ ...software, software_id: 'vendor-2' }),
+        await signed({ client_name: 'Vouched for' }),
+        await signed(software, issuers.slice(1)),
+        await signed(software, issuers, '-1h'),
+      ])
+        expect(await update({ software_statement: statement })).toEqual(refused)
+      expect((await site.manage('GET', url, own)).body.client_name).toBe('Vouched for')
+      const newer = await signed({ ...software, client_name: 'Renamed' })
+      expect(await update({ software_statement: newer, client_name: 'x' })).toEqual([
+        200,
+        'Renamed',
+      ])
+      await trust(issuers.slice(1))
+      expect(await update({ software_statement: newer })).toEqual([
+        400,
+        'unapproved_software_statement',
+      ])
+    })
   })
 })

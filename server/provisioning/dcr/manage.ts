@@ -16,6 +16,7 @@ import { sendInformation } from './information.ts'
 import { descriptiveOf, type Metadata } from './metadata.ts'
 import type { RegisteredClients } from './registered-clients.ts'
 import { type Offered, type Requests, tokenOf } from './requests.ts'
+import { refuseUnvouched } from './software-statements.ts'
 
 export interface ManageParts {
   readonly vault: Vault
@@ -101,6 +102,7 @@ export const createManage = ({ vault, registered, documents, requests }: ManageP
       const { issuer, policy, document, row } = client
       checkIdentity(client, request.body)
       const { metadata, fields } = await requests.readClient(client, request.body)
+      refuseUnvouched(JSON.parse(row.metadata) as Metadata, metadata)
       const token = randomToken()
       const described = descriptiveOf(metadata)
       const next = { token_hash: sha256(token), metadata: JSON.stringify(described) }

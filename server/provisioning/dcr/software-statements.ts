@@ -25,6 +25,22 @@ const issuerIn = (statement: string): string | undefined => {
   }
 }
 
+/**
+ * What a third party has vouched for is not replaced by the word of the client: an update of a client with a statement brings one
+ * too, for the same software. It was checked like that of a registration.
+ */
+export const refuseUnvouched = (before: Metadata, after: Metadata): void => {
+  const { software_statement: vouched } = before
+  if (vouched === undefined) return
+  const { software_statement: statement } = after
+  if (statement === undefined)
+    throw invalidStatement(
+      'the client was registered with a software statement: send it, or a newer one, with every update',
+    )
+  if (issuerIn(statement) !== issuerIn(vouched) || after.software_id !== before.software_id)
+    throw invalidStatement('the software statement is for other software than that of the client')
+}
+
 /** The metadata with what its statement says; without a statement, as it is. */
 export type SoftwareStatements = (metadata: Metadata, policy: Policy) => Promise<Metadata>
 
