@@ -10,7 +10,7 @@ import type { PatchOperation } from '../person.ts'
 import type { ScimTargetInUse } from '../target.ts'
 import type { AccessTokens } from './access-tokens.ts'
 import type { Pace } from './pace.ts'
-import { ScimRefusal } from './refusal.ts'
+import { isMissing, ScimRefusal } from './refusal.ts'
 
 export type ResourceType = 'Users' | 'Groups'
 
@@ -160,6 +160,13 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
     }
   }
 
+  const read = async (type: ResourceType, id: string): Promise<RemoteResource> => {
+    const found = await send('GET', at(type, id))
+    if (!isResource(found))
+      throw new ScimRefusal(`GET /${type} is answered without an id that can be used`, 502)
+    return found
+  }
+
   return {
     config: () => send('GET', '/ServiceProviderConfig'),
 
@@ -177,11 +184,23 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
       return same.length === 1 ? same[0] : undefined
     },
 
-    read: async (type: ResourceType, id: string): Promise<RemoteResource> => {
-      const found = await send('GET', at(type, id))
-      if (!isResource(found))
-        throw new ScimRefusal(`GET /${type} is answered without an id that can be used`, 502)
-      return found
+    read,
+
+    exists: async (type: ResourceType, id: string): Promise<boolean> => {
+      try {
+        await read(type, id)
+        return true
+      } catch (error) {
+        if (isMissing(error)) return false
+        throw error
+      }
+    },
+
+    /** Of a target that answers groups without members: AWS IAM Identity Center takes this filter. */
+    hasMember: async (group: string, user: string): Promise<boolean> => {
+      const filter = `id eq ${quoted(group)} and members eq ${quoted(user)}`
+      const { resources } = await list('Groups', { filter })
+      return resources.some(({ id }) => id === group)
     },
 
     /** A page of users; the first cursor is empty (RFC 9865 §2). */

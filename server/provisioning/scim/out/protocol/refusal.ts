@@ -27,6 +27,10 @@ export class ScimRefusal extends Error {
 export const isMissing = (error: unknown): boolean =>
   error instanceof ScimRefusal && error.status === 404
 
+/** The target works, and refuses what this request says. */
+export const isOfRequest = (error: unknown): boolean =>
+  error instanceof ScimRefusal && !error.isOfTarget && !error.isFault
+
 /** Something unique is taken (RFC 7644 §3.3). */
 export const isConflict = (error: unknown): boolean =>
   error instanceof ScimRefusal && error.status === 409

@@ -1,25 +1,24 @@
 /**
  * Makes the groups of a target equal to those here: names, and the members that the target has. A change of a member is a change of
- * that member, at most 100 in a request; a member whom the target added by itself is left alone.
+ * that member; a member whom the target added by itself is left alone.
  */
 
 import { Group } from '#schemas/kinds/users/group.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
-import { inSlices } from '#server/storage/statements.ts'
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
 import { memberIdsIn } from '#server/users/memberships.ts'
-import { createMakeRoom, setOne } from './make-room.ts'
-import { digestOf } from './person.ts'
-import type { ScimClient } from './protocol/client.ts'
-import type { Profile } from './protocol/profiles.ts'
-import { isMissing } from './protocol/refusal.ts'
-import type { Done } from './send-user.ts'
-import { createFaults, failed, settled } from './send-users.ts'
-import type { SentMembers } from './state/members.ts'
-import type { Resources } from './state/resources.ts'
-import type { ScimTargetInUse } from './target.ts'
-import { groupName, sentOf } from './wanted.ts'
+import { createMakeRoom, setOne } from '../make-room.ts'
+import { digestOf } from '../person.ts'
+import type { ScimClient } from '../protocol/client.ts'
+import { isMissing } from '../protocol/refusal.ts'
+import type { Done } from '../send-user.ts'
+import { createFaults, failed, settled } from '../send-users.ts'
+import type { SentMembers } from '../state/members.ts'
+import type { Resources } from '../state/resources.ts'
+import type { ScimTargetInUse } from '../target.ts'
+import { groupName, sentOf } from '../wanted.ts'
+import { createSendMembers } from './send-members.ts'
 
 export interface SendGroupsParts {
   readonly storage: Pick<Storage, 'db' | 'commit'>
@@ -34,25 +33,13 @@ export interface SendGroupsParts {
 }
 
 const coreGroup = 'urn:ietf:params:scim:schemas:core:2.0:Group'
-/** AWS IAM Identity Center takes no more; others cut the rest off. */
-const mostMembers = 100
-
-const removalsOf = (
-  ids: readonly string[],
-  { removesMembersByValue }: Profile,
-): readonly object[] => {
-  if (ids.length === 0) return []
-  return removesMembersByValue
-    ? [{ op: 'remove', path: 'members', value: ids.map((value) => ({ value })) }]
-    : ids.map((id) => ({ op: 'remove', path: `members[value eq ${JSON.stringify(id)}]` }))
-}
-
 export const nameDigest = (key: string): string =>
   JSON.stringify({ displayName: digestOf(groupName(key)) })
 
 export const createSendGroups = (parts: SendGroupsParts) => {
   const { storage, view, target, client, resources, members, now, count, signal } = parts
   const faults = createFaults()
+  const sendMembers = createSendMembers({ storage, target, client, resources, members, count })
   const makeRoom = createMakeRoom({
     storage,
     target,
@@ -130,35 +117,6 @@ export const createSendGroups = (parts: SendGroupsParts) => {
     count('updated')
   }
 
-  const changeMembers = async (
-    row: ScimResourceRow,
-    remoteId: string,
-    wanted: ReadonlyMap<string, string>,
-  ): Promise<void> => {
-    const { local_id: group } = row
-    const sent = new Set(await members.ofGroup(target.id, group))
-    const joined = [...wanted.keys()].filter((id) => !sent.has(id))
-    const left = [...sent].filter((id) => !wanted.has(id))
-    for (const part of inSlices(joined, mostMembers)) {
-      const value = part.map((id) => ({ value: wanted.get(id) }))
-      await client.patch('Groups', remoteId, [{ op: 'add', path: 'members', value }])
-      await storage.commit(members.add(target.id, group, part))
-      count('updated')
-    }
-    const rows = await resources.byIds(target.id, 'user', left)
-    const remote = new Map(rows.map(({ local_id, remote_id }) => [local_id, remote_id]))
-    for (const part of inSlices(left, mostMembers)) {
-      // One whom the target no longer has is no member there.
-      const operations = removalsOf(
-        part.flatMap((id) => remote.get(id) ?? []),
-        target.profile,
-      )
-      if (operations.length > 0) await client.patch('Groups', remoteId, operations)
-      await storage.commit(members.remove(target.id, group, part))
-      if (operations.length > 0) count('updated')
-    }
-  }
-
   const equalize = async (row: ScimResourceRow, key: string): Promise<void> => {
     const displayName = groupName(key)
     const isNew = row.remote_id === null
@@ -175,7 +133,7 @@ export const createSendGroups = (parts: SendGroupsParts) => {
       )
       count('updated')
     }
-    await changeMembers(row, remoteId, wanted)
+    await sendMembers({ id: row.local_id, remoteId, wanted })
   }
 
   const sendOne = async (row: ScimResourceRow): Promise<void> => {
@@ -184,7 +142,9 @@ export const createSendGroups = (parts: SendGroupsParts) => {
     try {
       await equalize(row, group.key)
     } catch (error) {
+      // A 404 may also be that of a member.
       if (!isMissing(error) || row.remote_id === null) throw error
+      if (await client.exists('Groups', row.remote_id)) throw error
       // Deleted at the target: it gets the group again, with all members.
       await storage.commit([resources.change(row, { remote_id: null })])
       await equalize({ ...row, remote_id: null }, group.key)

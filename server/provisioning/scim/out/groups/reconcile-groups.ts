@@ -2,18 +2,14 @@
 
 import { Group } from '#schemas/kinds/users/group.ts'
 import { memberIdsIn } from '#server/users/memberships.ts'
-import type { RemoteResource } from './protocol/client.ts'
-import { isMissing } from './protocol/refusal.ts'
-import type { Difference, ReconcileParts, ReconcileRequest } from './reconcile.ts'
-import { groupName } from './wanted.ts'
+import type { RemoteResource } from '../protocol/client.ts'
+import { isMissing } from '../protocol/refusal.ts'
+import type { Difference, ReconcileParts, ReconcileRequest } from '../reconcile.ts'
+import { groupName } from '../wanted.ts'
+import { memberIdsOf } from './send-members.ts'
 
 type Parts = Pick<ReconcileParts, 'storage' | 'resources' | 'members'> &
   Pick<ReconcileRequest, 'view' | 'target' | 'client'>
-
-const memberIds = (group: RemoteResource): string[] => {
-  const members = group['members']
-  return Array.isArray(members) ? members.map(({ value }) => String(value)) : []
-}
 
 export const compareGroups = async (
   parts: Parts,
@@ -58,7 +54,7 @@ export const compareGroups = async (
     // Members that the target added by itself match no user of the realm.
     const there = new Set(
       target.profile.answersMembers
-        ? memberIds(remote).flatMap((one) => byRemote.get(one)?.local_id ?? [])
+        ? memberIdsOf(remote).flatMap((one) => byRemote.get(one)?.local_id ?? [])
         : await members.ofGroup(targetId, id),
     )
     const joined = [...wanted].filter((user) => !there.has(user)).length

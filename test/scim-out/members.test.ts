@@ -1,0 +1,183 @@
+/** Members whom a SCIM target refuses: it is asked what it has, and one member holds up no other. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { anyBackend } from '../support/backends.ts'
+import type { Asked, Fault } from './scim-peer.ts'
+import { openWorld, type World } from './world.ts'
+
+const minute = 60_000
+
+interface Operation {
+  readonly op: string
+  readonly path: string
+  readonly value?: readonly { readonly value: string }[]
+}
+
+describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
+  let world: World
+  let target: string
+  let group: string
+  const users = new Map<string, string>()
+
+  beforeEach(async () => {
+    world = await openWorld(backend)
+    users.clear()
+  })
+  afterEach(() => world.close())
+
+  const later = async (ms: number): Promise<void> => {
+    world.clock.now += ms
+    await world.settled()
+  }
+  const waiting = async (): Promise<number> =>
+    (await world.send('GET', `/scim-targets/${target}/status`)).body.groups.waiting
+  const member = (name: string, method: 'PUT' | 'DELETE') =>
+    world.send(method, `/groups/${group}/members/${users.get(name)}`)
+
+  const fill = async (more: object, ...names: readonly string[]): Promise<void> => {
+    target = await world.target(more)
+    group = (await world.send('POST', '/groups', { name: 'Crew' })).body.groupId
+    for (const name of names) {
+      users.set(name, await world.addUser(name))
+      await member(name, 'PUT')
+    }
+    await world.settled()
+    expect(world.peer.membersOf('Crew')).toEqual([...names].sort())
+    world.peer.asked.length = 0
+  }
+
+  const idAt = (name: string): string => world.peer.user(name)?.id ?? ''
+  /** Somebody at the target takes a member out. */
+  const lose = (...names: readonly string[]): void => {
+    const crew = world.peer.group('Crew')
+    if (!crew) throw new Error('the target has no such group')
+    const ids = names.map(idAt)
+    const left = crew['members'].filter((one: { value: string }) => !ids.includes(one.value))
+    if (left.length > 0) crew['members'] = left
+    else delete crew['members']
+  }
+  const namedBy = ({ body }: Asked): { readonly op: string; readonly id: string }[] =>
+    (body?.Operations ?? []).flatMap(({ op, path, value }: Operation) => {
+      const [, id] = /^members\[value eq "(.*)"\]$/.exec(path) ?? []
+      if (id !== undefined) return [{ op, id }]
+      return path === 'members' ? (value ?? []).map((one) => ({ op, id: one.value })) : []
+    })
+  /** A target that takes all of a request or nothing, and refuses one about members whom it does not have. */
+  const strict =
+    (status: number) =>
+    (asked: Asked): Fault | undefined => {
+      if (asked.method !== 'PATCH' || !asked.path.startsWith('/Groups/')) return undefined
+      const there = new Set(
+        (world.peer.group('Crew')?.['members'] ?? []).map((one: { value: string }) => one.value),
+      )
+      const odd = namedBy(asked).some(({ op, id }) =>
+        op === 'remove' ? !there.has(id) : !world.peer.users.has(id),
+      )
+      return odd ? { status, detail: 'no such member' } : undefined
+    }
+
+  it.each([400, 404, 409, 422])(
+    'who are gone there already, which it answers with %d, are removed, and so are the others',
+    async (status) => {
+      await fill({}, 'amy', 'bob', 'cid', 'dan')
+      lose('amy', 'bob')
+      world.peer.fail(strict(status))
+      for (const name of ['amy', 'bob', 'cid']) await member(name, 'DELETE')
+      await world.settled()
+      expect(world.peer.membersOf('Crew')).toEqual(['dan'])
+      expect(await waiting()).toBe(0)
+      // Nobody is sent again who was there.
+      const added = world.peer.asked.flatMap(namedBy).filter(({ op }) => op === 'add')
+      expect(added).toEqual([])
+    },
+  )
+
+  it('who are gone there with all others leave nothing to do', async () => {
+    await fill({}, 'amy')
+    lose('amy')
+    world.peer.fail(strict(400))
+    await member('amy', 'DELETE')
+    await world.settled()
+    expect(await waiting()).toBe(0)
+  })
+
+  it('whom it does not answer count as members, until it no longer has them', async () => {
+    await fill({}, 'amy', 'bob')
+    const silent = (asked: Asked): Fault | undefined => {
+      if (asked.method === 'GET' && asked.path.startsWith('/Groups/'))
+        return { status: 200, body: { id: world.peer.group('Crew')?.id, displayName: 'Crew' } }
+      return asked.method === 'PATCH' ? { status: 400, detail: 'not now' } : undefined
+    }
+    world.peer.fail(silent)
+    await member('amy', 'DELETE')
+    await world.settled()
+    expect(await waiting()).toBe(1)
+    world.peer.users.delete(idAt('amy'))
+    await later(20 * minute)
+    expect(await waiting()).toBe(0)
+  })
+
+  it('whom it refuses to remove hold up no other, and are tried again', async () => {
+    await fill({}, 'amy', 'bob', 'cid')
+    const amy = idAt('amy')
+    world.peer.fail((asked) =>
+      namedBy(asked).some(({ id }) => id === amy)
+        ? { status: 400, detail: 'amy owns the group' }
+        : undefined,
+    )
+    for (const name of ['amy', 'bob']) await member(name, 'DELETE')
+    await world.settled()
+    expect(world.peer.membersOf('Crew')).toEqual(['amy', 'cid'])
+    expect(await waiting()).toBe(1)
+    const { body } = await world.send('GET', `/scim-targets/${target}/status`)
+    expect(JSON.stringify(body)).toContain('amy owns the group')
+    world.peer.fail(() => undefined)
+    await later(20 * minute)
+    expect(world.peer.membersOf('Crew')).toEqual(['cid'])
+    expect(await waiting()).toBe(0)
+  })
+
+  it.each([400, 404])(
+    'whom it has lost, which it answers with %d, get there again and into the group',
+    async (status) => {
+      await fill({}, 'amy')
+      users.set('bob', await world.addUser('bob'))
+      users.set('cid', await world.addUser('cid'))
+      await world.settled()
+      world.peer.users.delete(idAt('bob'))
+      world.peer.fail(strict(status))
+      for (const name of ['bob', 'cid']) await member(name, 'PUT')
+      await world.settled()
+      await later(minute)
+      expect(world.peer.membersOf('Crew')).toEqual(['amy', 'bob', 'cid'])
+      expect(await waiting()).toBe(0)
+    },
+  )
+
+  it('of a group that is gone there get into the group that takes its place', async () => {
+    await fill({}, 'amy', 'bob')
+    world.peer.groups.clear()
+    await member('amy', 'DELETE')
+    await world.settled()
+    expect(world.peer.membersOf('Crew')).toEqual(['bob'])
+    expect(await waiting()).toBe(0)
+  })
+
+  it('of AWS, which answers none, are asked for one by one', async () => {
+    await fill({ compatibility: 'aws' }, 'amy', 'bob', 'cid')
+    lose('amy')
+    const refuse = strict(400)
+    world.peer.fail((asked) => {
+      const filter = new URLSearchParams(asked.query).get('filter') ?? ''
+      const [, id = '', user] = /^id eq "(.*)" and members eq "(.*)"$/.exec(filter) ?? []
+      if (user === undefined) return refuse(asked)
+      const members = world.peer.groups.get(id)?.['members'] ?? []
+      const isMember = members.some((one: { value: string }) => one.value === user)
+      const Resources = isMember ? [{ id, displayName: 'Crew', members: [] }] : []
+      return { status: 200, body: { totalResults: Resources.length, Resources } }
+    })
+    for (const name of ['amy', 'bob']) await member(name, 'DELETE')
+    await world.settled()
+    expect(world.peer.membersOf('Crew')).toEqual(['cid'])
+    expect(await waiting()).toBe(0)
+  })
+})
