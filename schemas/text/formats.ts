@@ -3,6 +3,7 @@
 import { nameIdFormatOf } from '../drivers/saml.ts'
 import { readCertificate } from '../public-keys/certificates.ts'
 import { isEventPattern } from '../wire/event-types.ts'
+import { documentAddress } from './document-address.ts'
 import { milliseconds } from './durations.ts'
 import { arePlainRules } from './style-rules.ts'
 
@@ -204,6 +205,11 @@ export const formats: Readonly<Record<string, Format>> = {
   'host-pattern': {
     test: (value) => isHost(value.startsWith('*.') ? value.slice(2) : value),
     message: 'must be a host name such as shop.example, or *.shop.example for all below it',
+  },
+  'metadata-document': {
+    test: (value) => documentAddress(value) !== undefined,
+    message:
+      'must be the client_id of a client with a metadata document: https with a path, in one spelling, such as https://client.example/oauth/client.json',
   },
   'mail-domain': {
     test: (value) =>

@@ -59,6 +59,10 @@ const spec = fields({
   metadataDocumentHosts: hosts(
     'Hosts whose client metadata documents are trusted: client.example, or *.client.example; none means any.',
   ),
+  metadataDocumentClients: setOf(Type.String({ format: 'metadata-document', maxLength: 255 }), {
+    description:
+      'Addresses of client metadata documents that are trusted beside those hosts, and read whatever other addresses requests name: https://client.example/oauth/client.json.',
+  }),
   scimEnabled: flag(false, 'Whether senders may provision users and groups by SCIM 2.0.'),
   signalSubjects: oneOf(['NONE', 'ALL'], {
     default: 'NONE',

@@ -7,6 +7,7 @@
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { Provisioning } from '#schemas/kinds/provisioning/provisioning.ts'
 import { Problem } from '#schemas/problems.ts'
+import { documentAddress } from '#schemas/text/document-address.ts'
 import { systemCaller } from '#server/http/caller.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -27,7 +28,6 @@ import {
 } from '../dcr/policy.ts'
 import type { RegisteredClients } from '../dcr/registered-clients.ts'
 import { provisioningOf } from '../endpoint.ts'
-import { documentAddress } from './document-address.ts'
 import { DocumentRefused, type FetchDocument } from './fetch-document.ts'
 
 export interface FindClientParts {
@@ -45,8 +45,9 @@ const dayMs = 24 * 60 * minuteMs
 const refusedMs = minuteMs
 const mostRefused = 1000
 /**
- * Anybody can name an address: reads of one realm, and of one host. A document that is stored is read again outside these limits, so
- * that requests with made-up addresses cannot keep a client from being refreshed; its own pace bounds it.
+ * Anybody can name an address: reads of one realm, and of one host. Documents that are stored, or that the realm names in
+ * `metadataDocumentClients`, are read outside these limits, so that requests with made-up addresses cannot keep a client
+ * out; their own pace bounds them.
  */
 const readsOfRealm = { limit: 120, seconds: 60 }
 const readsOfHost = { limit: 20, seconds: 60 }
@@ -72,6 +73,14 @@ const documentPolicy = (policy: Policy): Policy => ({
   trustedHosts: [],
   allowedAuthMethods: ['none', 'private_key_jwt'],
 })
+
+const isNamed = ({ metadataDocumentClients: named }: Policy, { href }: URL): boolean =>
+  named.includes(href)
+
+const isTrusted = (policy: Policy, address: URL): boolean => {
+  const { metadataDocumentHosts: hosts } = policy
+  return hosts.length === 0 || matchesHost(hosts, address.hostname) || isNamed(policy, address)
+}
 
 export const createFindClient = (parts: FindClientParts): FindClient => {
   const { clock, issuers, outgoing, fetchDocument, registered, documents } = parts
@@ -172,7 +181,8 @@ export const createFindClient = (parts: FindClientParts): FindClient => {
       before && isGood ? { client: clientOf(before) } : undefined
     if (known && clock.now() - known.at < refusedMs)
       return stored ?? { refused: `the client metadata document is refused: ${known.reason}` }
-    if (before === undefined && (await isCrowded(issuer, address)))
+    const isKnown = before !== undefined || isNamed(policy, address)
+    if (!isKnown && (await isCrowded(issuer, address)))
       return { refused: 'too many client metadata documents are read; try again' }
     try {
       const document = await store(issuer, policy, address.href, before)
@@ -196,10 +206,9 @@ export const createFindClient = (parts: FindClientParts): FindClient => {
     const address = documentAddress(clientId)
     if (address === undefined || (document && document.origin !== 'runtime')) return found
     const policy = await provisioningOf(issuer.view)
-    const { metadataDocumentHosts: hosts } = policy
     if (!policy.clientMetadataDocuments)
       return { refused: 'the realm takes no client metadata documents' }
-    if (hosts.length > 0 && !matchesHost(hosts, address.hostname))
+    if (!isTrusted(policy, address))
       return { refused: 'the realm does not trust the host of the client metadata document' }
     if (found.client?.doc.enabled === false) return found
     const row = document && (await registered.find(issuer.name, document.id))

@@ -383,6 +383,49 @@ describe('client metadata documents', () => {
     expect(host.at(`/oauth/client-${n}.json`)).toHaveLength(2)
   })
 
+  it('that the realm names are read the first time too, however many others are named at their host', async () => {
+    await site.admin('PUT', '/provisioning', { metadataDocumentClients: [clientId] })
+    const made = (count: number, of: string) =>
+      Array.from({ length: count }, (_, i) =>
+        newPerson(site).open(urlFor({ client_id: host.url(`/${of}/${i}.json`) })),
+      )
+    await Promise.all(made(25, 'before'))
+    const unnamed = host.url('/oauth/unnamed.json')
+    const crowded = await newPerson(site).open(urlFor({ client_id: unnamed }))
+    expect([crowded.status, host.at('/oauth/unnamed.json').length]).toEqual([400, 0])
+    const page = await newPerson(site).open(urlFor())
+    expect([page.status, host.at(`/oauth/client-${n}.json`).length]).toEqual([200, 1])
+    await site.admin('PUT', '/provisioning', { metadataDocumentClients: [] })
+  })
+
+  it('that the realm names are read beside those of trusted hosts, and no others of their host', async () => {
+    await site.admin('PUT', '/provisioning', {
+      metadataDocumentHosts: ['*.vendor.example'],
+      metadataDocumentClients: [clientId],
+    })
+    expect((await newPerson(site).open(urlFor())).status).toBe(200)
+    const beside = urlFor({ client_id: `${clientId}?x` })
+    expect((await newPerson(site).open(beside)).status).toBe(400)
+    expect(host.received.some(({ path }) => path.endsWith('?x'))).toBe(false)
+    await site.admin('PUT', '/provisioning', {
+      metadataDocumentHosts: [],
+      metadataDocumentClients: [],
+    })
+  })
+
+  it.each([
+    'http://a.example/c',
+    'https://a.example',
+    'https://A.example/c',
+    'https://a.example/c#x',
+  ])('are not named as %s, which is no client_id of one', async (wrong) => {
+    const { send } = await site.server.signedIn('master', 'admin')
+    const { status, body } = await send('PUT', '/admin/realms/acme/provisioning', {
+      metadataDocumentClients: [wrong],
+    })
+    expect([status, body.errors[0].field]).toEqual([400, '/metadataDocumentClients/0'])
+  })
+
   it('of hosts that the realm does not trust are not read', async () => {
     await site.admin('PUT', '/provisioning', { metadataDocumentHosts: ['*.vendor.example'] })
     const before = host.received.length
