@@ -12,6 +12,8 @@ import { effectivePermissions, type Permission } from '#schemas/access/permissio
 import { createClosure } from '#schemas/graph/closure.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
+import { ClientRole } from '#schemas/kinds/clients/client-role.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import { referencesOf } from '#schemas/walk.ts'
 import type { Caller } from '#server/http/caller.ts'
@@ -103,6 +105,12 @@ export const gainsOf = (drafts: Drafts): ((draft: Draft) => readonly Permission[
   }
 }
 
+/**
+ * Roles of a service account open applications, also where they hold no permission here: the permission to keep clients is not
+ * one to hand out roles.
+ */
+const roleKinds = new Set([Role.kind, ClientRole.kind])
+
 export const refuseEscalation = (
   drafts: Drafts,
   changed: readonly Draft[],
@@ -125,6 +133,16 @@ export const refuseEscalation = (
       throw new Problem('forbidden', 'only realm-admin may change the permissions of a role')
     const had = new Set(then.giversOf(draft))
     const added = now.giversOf(draft).filter((giver) => !had.has(giver))
+    const role = added.find(({ kind }) => roleKinds.has(kind.kind))
+    if (
+      role &&
+      draft.kind.permission.write === 'manage-clients' &&
+      !permissions.has('manage-roles')
+    )
+      throw new Problem(
+        'forbidden',
+        `${name} would get the role "${role.key}": attaching a role also needs the permission manage-roles`,
+      )
     const missing = firstMissing(new Set(added.flatMap((giver) => [...now.permissionsOf(giver)])))
     if (missing)
       throw new Problem('forbidden', `${name} would grant ${missing}, which you do not hold`)

@@ -151,6 +151,37 @@ describe.each(backends)('documents of a source on $name', (backend) => {
     expect((await viewer.apply([put('client', 'x', { unknown: 1 })])).status).toBe(403)
   })
 
+  it('attach roles to service accounts where the caller manages roles too, as by the action', async () => {
+    const clients = await as('manage-clients')
+    const both = await as('manage-clients', 'manage-roles')
+    await to.apply([
+      role('billing'),
+      client('api'),
+      put('client-role', 'api/seller', { name: 'seller' }),
+    ])
+    const account = {
+      publicClient: false,
+      serviceAccountsEnabled: true,
+      grantTypes: ['client_credentials'],
+    }
+    const more = { secrets: { '/secret': 'a secret of more than thirty-two characters' } }
+    for (const [name, roles] of [
+      ['sa-realm', { serviceAccountRoles: ['billing'] }],
+      ['sa-client', { serviceAccountClientRoles: ['api/seller'] }],
+    ] as const) {
+      const operation = client(name, { ...account, ...roles }, more)
+      for (const dryRun of [false, true]) {
+        const refused = await clients.apply([operation], { dryRun })
+        expect(refused).toMatchObject({ status: 403, body: { code: 'forbidden' } })
+        expect(refused.body.detail).toContain('manage-roles')
+      }
+      expect((await both.apply([operation])).status).toBe(200)
+      // The roles that it has stay with it, whoever changes the rest.
+      const described = client(name, { ...account, ...roles, name: 'Bills' })
+      expect((await clients.apply([described])).status).toBe(200)
+    }
+  })
+
   it('do not raise who writes them above themselves', async () => {
     const roles = await as('manage-roles', 'manage-users')
     const raised = await roles.apply([role('raised', { permissions: ['manage-realm'] })])
