@@ -23,7 +23,9 @@ const fittingProfile = (
 ): ScimTargetDoc['compatibility'] => {
   if (patch?.supported === false) return 'put'
   const { hostname } = new URL(doc.baseUrl)
-  return hosts.find(([form]) => form.test(hostname))?.[1] ?? 'default'
+  const vendor = hosts.find(([form]) => form.test(hostname))?.[1]
+  // A service that its owner runs, or a proxy before one, has any address: the chosen vendor stands.
+  return vendor ?? (doc.compatibility === 'put' ? 'default' : doc.compatibility)
 }
 
 const profileFinding = (target: ScimTargetInUse, abilities: Abilities): Finding => {

@@ -1,8 +1,11 @@
 /** `iamctl scim token` with the built program, and plans of realms that a sender provisions. */
 
+import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
+import { senderNames } from '#cli/commands/scim/senders.ts'
 import { newEstate, newRealm } from '../fixture/estate.ts'
 import { startWorld } from '../fixture/fixture.ts'
+import { root } from '../guides/pages.ts'
 
 const world = startWorld()
 
@@ -36,11 +39,14 @@ describe('tokens', () => {
     expect((await sendTo(url, token)('GET', '/Users?count=0')).status).toBe(200)
   })
 
-  it.each(['okta', 'onelogin', 'jumpcloud'])('tell the address for %s', async (sender) => {
+  it.each(senderNames)('tell what to paste for %s, as its guide says', async (sender) => {
     const args = ['scim', 'token', 'create', '--for', sender, '-o', 'json']
     const made = JSON.parse((await world().home.run(args)).stdout)
     expect(made).toMatchObject({ sender, scopes: ['users', 'groups'], lastUsedAt: null })
     expect(made.steps.join('\n')).toContain(made.url)
+    const guide = readFileSync(`${root}/docs/scim-${sender}.md`, 'utf8')
+    for (const step of made.steps)
+      expect(guide).toContain(step.replace(world().server.url, 'http://127.0.0.1:8080'))
   })
 
   it('are listed without their values, and revoked', async () => {
