@@ -34,6 +34,8 @@ export interface BindResult {
 }
 
 export interface SearchCall {
+  /** Of the message, which answers repeat. */
+  readonly id: number
   readonly base: string
   readonly scope: number
   readonly filter: Filter
@@ -333,7 +335,7 @@ export const startLdap = async (entries: readonly LdapEntry[] = []): Promise<Lda
       size = own.readInt() ?? 0
       cookie = own.readString() ?? ''
     }
-    const call = { base, scope, filter, attributes, cookie, boundAs }
+    const call = { id, base, scope, filter, attributes, cookie, boundAs }
     it.searches.push(call)
     const found = it.entries.filter((entry) => {
       if (scope === 0) return entry.dn.toLowerCase() === base.toLowerCase()

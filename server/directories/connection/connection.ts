@@ -66,10 +66,23 @@ const pageTimeoutMs = 60_000
 const maxBytes = 64 * 1024 * 1024
 /** OID of StartTLS (RFC 4511 §4.14). */
 const startTlsOid = '1.3.6.1.4.1.1466.20037'
-/** More pages than that are no directory that a realm can hold. */
+/**
+ * A sync keeps something of each entry in memory, which all realms share: a directory that does not end must not use it up.
+ * Pages may be empty (RFC 2696 §3), so they are counted too.
+ */
+const mostEntries = 500_000
 const mostPages = 20_000
+/** In a row. */
+const mostEmptyPages = 1000
+/** Names are compared character by character; those of real directories have a few hundred. */
+export const longestDn = 8192
 
 const asIs = (entry: Entry): Entry => entry
+
+const named = ({ dn }: Pick<Entry, 'dn'>): void => {
+  if (dn.length > longestDn)
+    throw new DirectoryAway(`the directory names an entry with more than ${longestDn} characters`)
+}
 
 const away = (error: unknown, { host }: DirectoryUrl): Error => {
   if (error instanceof DirectoryAway || error instanceof DirectoryRefused) return error
@@ -156,7 +169,10 @@ const connectionOver = (wire: Wire, url: DirectoryUrl, tls: TLSSocket | undefine
           controls,
         }),
       { timeoutMs: limit, maxBytes },
-      read,
+      (entry) => {
+        named(entry)
+        return read(entry)
+      },
     )
   }
 
@@ -185,12 +201,21 @@ const connectionOver = (wire: Wire, url: DirectoryUrl, tls: TLSSocket | undefine
     },
 
     pages: async function* <T>(asked: Search, pageSize: number, read: ReadEntry<T>) {
+      let received = 0
+      const counted: ReadEntry<T> = (entry) => {
+        received += 1
+        if (received > mostEntries)
+          throw new DirectoryAway(
+            `the directory has more than ${mostEntries} entries below "${asked.base}": narrow the base or the filter`,
+          )
+        return read(entry)
+      }
       const page = async (cookie: Buffer | undefined) => {
         const value = { size: pageSize, ...(cookie ? { cookie } : {}) }
         const paging = new PagedResultsControl({ critical: true, value })
         const { response, entries } = await search(
           { timeoutMs: pageTimeoutMs, ...asked },
-          read,
+          counted,
           paging,
         )
         if (response.status !== resultCodes.success)
@@ -201,8 +226,10 @@ const connectionOver = (wire: Wire, url: DirectoryUrl, tls: TLSSocket | undefine
         return { entries, cookie: answered.value.cookie }
       }
       let next = page(undefined)
-      for (let count = 0; count < mostPages; count += 1) {
+      let empty = 0
+      for (let count = 0; count < mostPages && empty < mostEmptyPages; count += 1) {
         const { entries, cookie } = await next
+        empty = entries.length === 0 ? empty + 1 : 0
         // An empty page may have a cookie (RFC 2696 §3), so that the cookie alone says whether this was the last.
         const isLast = !cookie || cookie.length === 0
         // The directory works on the next page while this one is used.

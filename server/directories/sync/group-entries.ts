@@ -11,7 +11,7 @@ import {
   OrFilter,
   PresenceFilter,
 } from 'ldapts'
-import type { Connection, Search } from '../connection/connection.ts'
+import { type Connection, longestDn, type Search } from '../connection/connection.ts'
 import { DirectoryAway, DirectoryRefused, resultCodes } from '../connection/errors.ts'
 import type { Directory, GroupSearch } from '../directory.ts'
 import { type Entry, stableIdOf } from '../entries/entry.ts'
@@ -25,6 +25,11 @@ export interface GroupEntry {
   readonly members: readonly string[]
 }
 
+export const tooManyMembers = (): DirectoryAway =>
+  new DirectoryAway(
+    `the groups of the directory have more than ${mostMemberships} members: narrow groupSearchBase or groupFilter`,
+  )
+
 /** An entry as it came: of many members the first ones, and where the next begin. */
 interface Begun extends GroupEntry {
   readonly next: number | undefined
@@ -33,6 +38,8 @@ interface Begun extends GroupEntry {
 const nameAttribute = 'cn'
 const sidAttribute = 'objectSid'
 const everything = new PresenceFilter({ attribute: 'objectClass' })
+/** Memberships are kept in memory, which all realms share, until they are written. */
+export const mostMemberships = 5_000_000
 /** More parts of one list of members than that do not come. */
 const mostRanges = 10_000
 /** LDAP_MATCHING_RULE_IN_CHAIN (MS-ADTS §3.1.1.3.4.4.3): memberships through groups in groups. */
@@ -54,6 +61,13 @@ const rangeIn = (
   return undefined
 }
 
+/** Values are compared as DNs, character by character. */
+const shortEnough = (members: readonly string[]): readonly string[] => {
+  if (members.some(({ length }) => length > longestDn))
+    throw new DirectoryAway(`a group names a member with more than ${longestDn} characters`)
+  return members
+}
+
 const begunOf = ({ attributes }: Directory, { membership }: GroupSearch, entry: Entry): Begun => {
   const range = rangeIn(entry, membership)
   return {
@@ -61,7 +75,7 @@ const begunOf = ({ attributes }: Directory, { membership }: GroupSearch, entry: 
     subject: stableIdOf(entry, attributes.uuid),
     name: entry.first(nameAttribute)?.trim(),
     rid: ridOf(entry.bytes(sidAttribute)),
-    members: [...entry.values(membership), ...(range?.values ?? [])],
+    members: shortEnough([...entry.values(membership), ...(range?.values ?? [])]),
     next: range?.next,
   }
 }
@@ -85,7 +99,8 @@ const finished = async (
     const [found] = entries
     const range = found && rangeIn(found, membership)
     if (!range) throw new DirectoryAway('the directory gives only a part of the members of a group')
-    members.push(...range.values)
+    for (const member of shortEnough(range.values)) members.push(member)
+    if (members.length > mostMemberships) throw tooManyMembers()
     next = range.next
   }
   return { ...group, members }
@@ -101,8 +116,13 @@ export const readGroupEntries = async (
   // What is kept of an entry is taken from it when it arrives: the bytes of all members would outlive it.
   const begun: Begun[] = []
   const read = (entry: Entry): Begun => begunOf(directory, groups, entry)
+  let listed = 0
   for await (const page of connection.pages({ ...asked, attributes }, directory.pageSize, read))
-    begun.push(...page)
+    for (const group of page) {
+      listed += group.members.length
+      if (listed > mostMemberships) throw tooManyMembers()
+      begun.push(group)
+    }
   const entries: GroupEntry[] = []
   for (const group of begun)
     entries.push(group.next === undefined ? group : await finished(connection, group, groups))

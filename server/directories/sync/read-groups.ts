@@ -7,6 +7,7 @@ import type { SyncFailure } from '#schemas/wire/directory-sync.ts'
 import { createPace } from '#server/platform/pace.ts'
 import { inSlices } from '#server/storage/statements.ts'
 import type { Connection } from '../connection/connection.ts'
+import { DirectoryAway } from '../connection/errors.ts'
 import type { Directory, GroupSearch } from '../directory.ts'
 import { comparableDn, isBelow } from '../entries/dn.ts'
 import { parseFilter } from '../entries/filter.ts'
@@ -14,10 +15,12 @@ import { SyncRefused } from './errors.ts'
 import {
   followsChains,
   type GroupEntry,
+  mostMemberships,
   readDomain,
   readGroupEntries,
   readGroupsNamed,
   readInnerGroups,
+  tooManyMembers,
 } from './group-entries.ts'
 import type { ReadUsers } from './read-users.ts'
 
@@ -39,6 +42,8 @@ type Found = Pick<ReadUsers, 'byDn' | 'byUsername' | 'primaryGroups'>
 const dnIn = (member: string): string | undefined =>
   member.includes('=') ? comparableDn(member) : undefined
 
+/** A directory may make up a new group for every level; those of real ones have a few. */
+const deepest = 100
 /** So many names are asked for at once. */
 const namesAtOnce = 100
 
@@ -50,14 +55,16 @@ const walkedFrom = async (
 ): Promise<GroupEntry[]> => {
   const found: GroupEntry[] = []
   const seen = new Set<string>()
-  for (let level = outer; level.length > 0; ) {
+  for (let level = outer, depth = 0; level.length > 0; depth += 1) {
+    if (depth > deepest)
+      throw new DirectoryAway(`the groups of the directory are nested more than ${deepest} deep`)
     const names = level.flatMap(strangersIn).filter((name) => {
       const dn = comparableDn(name)
       return !seen.has(dn) && seen.add(dn)
     })
     const next: GroupEntry[] = []
     for (const part of inSlices(names, namesAtOnce)) next.push(...(await readNamed(part)))
-    found.push(...next)
+    for (const one of next) found.push(one)
     level = next
   }
   return found
@@ -85,9 +92,13 @@ const groupsBetween = async (
   const [first] = outer
   const base = first && (await readDomain(connection))
   if (!first || base === undefined) return between
+  let members = 0
   const keep = (inner: GroupEntry): void => {
     const dn = comparableDn(inner.dn)
-    if (!groups.has(dn)) between.set(dn, inner)
+    if (groups.has(dn) || between.has(dn)) return
+    members += inner.members.length
+    if (members > mostMemberships) throw tooManyMembers()
+    between.set(dn, inner)
   }
   if (await followsChains(connection, first))
     for (const { dn } of outer)
@@ -154,11 +165,18 @@ export const readGroups = async (
 
   const groups: ReadGroup[] = []
   const failures: SyncFailure[] = []
+  let memberships = 0
   for (const group of listed.values()) {
     const { subject, name, dn } = group
     if (subject === undefined || !name)
       failures.push({ name: dn, problem: `it has no cn or ${directory.attributes.uuid}` })
-    else groups.push({ subject, name, members: within(group) })
+    else {
+      const members = within(group)
+      // Groups in groups multiply: a short answer of the directory may stand for any number of memberships.
+      memberships += members.size
+      if (memberships > mostMemberships) throw tooManyMembers()
+      groups.push({ subject, name, members })
+    }
     if (pace.over()) await pace.rest()
   }
   return { groups, failures }

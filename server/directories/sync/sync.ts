@@ -24,6 +24,7 @@ import type { Connections } from '../connections.ts'
 import type { Directory } from '../directory.ts'
 import type { Person } from '../entries/person.ts'
 import { linkIssuer } from '../linked-user.ts'
+import { withDeadline } from './deadline.ts'
 import type { GroupDocuments } from './group-documents.ts'
 import { guardAddresses, guardRemovals } from './guard.ts'
 import { planGroups } from './plan-groups.ts'
@@ -61,6 +62,8 @@ export interface SyncRequest {
   /** How many users may be removed, instead of what the directory allows. */
   readonly allowRemovals?: number | undefined
   readonly signal?: AbortSignal | undefined
+  /** How long the directory may take to answer all; without a limit if unset. */
+  readonly longestMs?: number | undefined
 }
 
 /** The users who are linked to a directory. */
@@ -305,9 +308,11 @@ export const createSync = (parts: SyncParts): Synchronize => {
     request: SyncRequest,
     lease: Lease | undefined,
   ): Promise<SyncReport> => {
-    const connection = await connections.poolOf(request.directory).open()
+    const { directory, longestMs } = request
+    const connection = await connections.poolOf(directory).open()
+    const asked = longestMs === undefined ? connection : withDeadline(connection, clock, longestMs)
     try {
-      return await withinBulkBound(() => run(connection, request, lease))
+      return await withinBulkBound(() => run(asked, request, lease))
     } finally {
       connection.close()
     }
