@@ -153,6 +153,26 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
     },
   )
 
+  it('whom it never answers by their id are not created again and again', async () => {
+    await fill({}, 'amy')
+    users.set('bob', await world.addUser('bob'))
+    await world.settled()
+    world.peer.asked.length = 0
+    world.peer.fail(({ method, path }) => {
+      if (method === 'PATCH' && path.startsWith('/Groups/')) return { status: 400, detail: 'no' }
+      return path.startsWith('/Users/') ? { status: 404 } : undefined
+    })
+    await member('bob', 'PUT')
+    await world.settled()
+    for (let i = 0; i < 3; i += 1) await later(20 * minute)
+    expect(world.peer.asked.length).toBeLessThan(60)
+    expect(world.active()).toEqual(['amy', 'bob'])
+    world.peer.fail(() => undefined)
+    for (let i = 0; i < 3; i += 1) await later(24 * 60 * minute)
+    expect(world.peer.membersOf('Crew')).toEqual(['amy', 'bob'])
+    expect(await waiting()).toBe(0)
+  })
+
   it('of a group that is gone there get into the group that takes its place', async () => {
     await fill({}, 'amy', 'bob')
     world.peer.groups.clear()

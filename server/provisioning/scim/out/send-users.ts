@@ -64,6 +64,9 @@ export const settled = (
     ? resources.forget(row)
     : resources.change(row, { ...change, done: row.changed, failures: 0, error: null })
 
+/** How long something waits that has failed so often before. */
+export const waitAfter = (failures: number): number => waits[failures] ?? waits.at(-1) ?? 0
+
 /** The row after a failure, which is tried again later. */
 export const failed = (
   resources: Resources,
@@ -72,7 +75,7 @@ export const failed = (
   now: number,
 ): Statement => {
   const isOfTarget = error instanceof ScimRefusal && error.isOfTarget
-  const wait = isOfTarget ? lostMs : (waits[row.failures] ?? waits.at(-1) ?? 0)
+  const wait = isOfTarget ? lostMs : waitAfter(row.failures)
   return resources.change(row, {
     due_at: now + wait,
     failures: row.failures + (isOfTarget ? 0 : 1),

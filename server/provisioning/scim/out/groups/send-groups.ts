@@ -39,7 +39,15 @@ export const nameDigest = (key: string): string =>
 export const createSendGroups = (parts: SendGroupsParts) => {
   const { storage, view, target, client, resources, members, now, count, signal } = parts
   const faults = createFaults()
-  const sendMembers = createSendMembers({ storage, target, client, resources, members, count })
+  const sendMembers = createSendMembers({
+    storage,
+    target,
+    client,
+    resources,
+    members,
+    now,
+    count,
+  })
   const makeRoom = createMakeRoom({
     storage,
     target,
@@ -133,7 +141,7 @@ export const createSendGroups = (parts: SendGroupsParts) => {
       )
       count('updated')
     }
-    await sendMembers({ id: row.local_id, remoteId, wanted })
+    await sendMembers({ id: row.local_id, remoteId, failures: row.failures, wanted })
   }
 
   const sendOne = async (row: ScimResourceRow): Promise<void> => {

@@ -9,6 +9,7 @@ import { inSlices } from '#server/storage/statements.ts'
 import type { RemoteResource, ScimClient } from '../protocol/client.ts'
 import type { Profile } from '../protocol/profiles.ts'
 import { isOfRequest } from '../protocol/refusal.ts'
+import { waitAfter } from '../send-users.ts'
 import type { SentMembers } from '../state/members.ts'
 import type { Resources } from '../state/resources.ts'
 import type { ScimTargetInUse } from '../target.ts'
@@ -19,6 +20,7 @@ export interface SendMembersParts {
   readonly client: ScimClient
   readonly resources: Resources
   readonly members: SentMembers
+  readonly now: () => number
   readonly count: (done: 'updated') => void
 }
 
@@ -26,6 +28,8 @@ export interface SendMembersParts {
 export interface SentGroup {
   readonly id: string
   readonly remoteId: string
+  /** How often it could not be sent before. */
+  readonly failures: number
   readonly wanted: ReadonlyMap<string, string>
 }
 
@@ -58,13 +62,13 @@ interface Way {
   settle(ids: readonly string[]): Promise<unknown>
   /**
    * What a member comes to whose request was refused, by whether the target has them in the group (nothing where it does not tell):
-   * `settled` is so already, `later` waits for something else, `open` is sent.
+   * `settled` is so already, `refused` cannot be sent now, `open` is sent.
    */
-  judge(member: Member, isThere: boolean | undefined): Promise<'settled' | 'later' | 'open'>
+  judge(member: Member, isThere: boolean | undefined): Promise<'settled' | 'refused' | 'open'>
 }
 
 export const createSendMembers = (parts: SendMembersParts) => {
-  const { storage, target, client, resources, members, count } = parts
+  const { storage, target, client, resources, members, now, count } = parts
   const { profile } = target
 
   /** Asks whether users are in the group; one that is gone is thrown as missing. */
@@ -98,10 +102,12 @@ export const createSendMembers = (parts: SendMembersParts) => {
     for (const member of part) {
       const [id, remoteId] = member
       const outcome = await way.judge(member, await isThere(remoteId))
-      if (outcome === 'settled') await way.settle([id])
-      if (outcome !== 'open') continue
+      if (outcome === 'settled') {
+        await way.settle([id])
+        continue
+      }
       try {
-        if (part.length === 1) throw first
+        if (outcome === 'refused' || part.length === 1) throw first
         await client.patch('Groups', group.remoteId, way.operationsOf([remoteId]))
         await way.settle([id])
         count('updated')
@@ -131,24 +137,28 @@ export const createSendMembers = (parts: SendMembersParts) => {
       }
   }
 
-  /** The target no longer has the user: it gets them again, and then as a member. */
-  const sendAgain = async (id: string, remoteId: string): Promise<void> => {
+  /**
+   * The target no longer has the user: it gets them again, and the group with them. At once the first time, and then no sooner than
+   * the group is tried again: a target may answer no user by the id.
+   */
+  const sendAgain = async (id: string, remoteId: string, failures: number): Promise<void> => {
     const [row] = await resources.byIds(target.id, 'user', [id])
     if (row?.remote_id !== remoteId) return
+    const due_at = failures === 0 ? 0 : now() + waitAfter(failures)
     await storage.commit([
-      resources.change(row, { remote_id: null, present: 0 }),
       ...resources.mark(target.id, 'user', [id]),
+      resources.change(row, { remote_id: null, present: 0, due_at }),
     ])
   }
 
-  const join = ({ id: group }: SentGroup): Way => ({
+  const join = ({ id: group, failures }: SentGroup): Way => ({
     operationsOf: additionsOf,
     settle: (ids) => storage.commit(members.add(target.id, group, ids)),
     judge: async ([id, remoteId], isThere) => {
       if (isThere === true) return 'settled'
       if (await client.exists('Users', remoteId)) return 'open'
-      await sendAgain(id, remoteId)
-      return 'later'
+      await sendAgain(id, remoteId, failures)
+      return 'refused'
     },
   })
 
