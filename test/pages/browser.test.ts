@@ -193,6 +193,22 @@ describe('the pages in a browser', () => {
     await context.close()
   })
 
+  it.each([320, 800])(
+    'offer both answers to a request side by side, %i pixels wide',
+    async (width) => {
+      for (const locale of ['de', 'en']) {
+        const tops = await visit(
+          `/account-sharing?lang=${locale}`,
+          { viewport: { width, height: 700 } },
+          (page) =>
+            page.evaluate<number[]>(`['approve', 'remove'].map((name) =>
+            document.querySelector('.entries button[name=' + name + ']').getBoundingClientRect().top)`),
+        )
+        expect([locale, tops[0]]).toEqual([locale, tops[1]])
+      }
+    },
+  )
+
   it('can be zoomed to 400 % without scrolling sideways (WCAG 1.4.10)', async () => {
     const viewport = { width: 320, height: 256 }
     const width = await visit('/login?brand=grey', { viewport }, (page) =>
