@@ -135,6 +135,27 @@ describe.each(backends)('a logout across an identity provider on $name', (backen
     partner.lies = {}
   })
 
+  it('ends no session of another alias or realm, whose provider has the same issuer and client', async () => {
+    const config = { issuer: partner.issuer, clientId: 'us', clientSecret: 'a secret of ours' }
+    const twin = { alias: 'twin', protocol: 'oidc', config }
+    await realm.must('POST', '/identity-providers', twin)
+    const { admin, createRealm, baseUrl } = realm.server
+    const other = await createRealm('mall')
+    await admin.send('POST', `${other}/identity-providers`, { ...twin, alias: 'partner' })
+    const { isAlive } = await signIn('gus', 's-20')
+    for (const subject of [{ sid: 's-20' }, { sub: 'gus' }, { sub: 'gus', sid: 's-20' }]) {
+      expect((await tell(await partner.sign(claims(subject)), 'twin')).status).toBe(200)
+      const elsewhere = await fetch(`${baseUrl}/realms/mall/broker/partner/logout`, {
+        method: 'POST',
+        body: new URLSearchParams({ logout_token: await partner.sign(claims(subject)) }),
+      })
+      expect(elsewhere.status).toBe(200)
+    }
+    expect(await isAlive()).toBe(true)
+    expect((await tell(await partner.sign(claims({ sid: 's-20' })))).status).toBe(200)
+    expect(await isAlive()).toBe(false)
+  })
+
   it('refuses a token that is not for us, is no logout token, or was presented before', async () => {
     const { isAlive } = await signIn('dan', 's-5')
     const wrong: Record<string, unknown>[] = [

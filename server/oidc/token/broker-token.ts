@@ -11,9 +11,11 @@ import type { BrokerArea } from '#server/broker/open.ts'
 import { type Provider, UpstreamRefused } from '#server/broker/protocol.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { FederatedLinkRow } from '#server/storage/tables/broker-tables.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import type { Links, StoredTokens } from '#server/users/links/links.ts'
+import { openOrganizationNamed } from '#server/users/organizations/organizations.ts'
 import { ownTokenOf } from '../account-caller.ts'
 import type { Preflights } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
@@ -126,6 +128,16 @@ export const brokerToken = (parts: BrokerTokenParts): Endpoint => {
     return tokens
   }
 
+  /** Enabled, keeps tokens, and of an organization that is enabled if of one. */
+  const providerOf = async (view: RealmView, alias: string): Promise<Provider> => {
+    const provider = await broker.providers.find(view, alias, { kind: 'link' })
+    const { storeToken, organization } = provider?.doc ?? {}
+    const isOpen = organization === undefined || (await openOrganizationNamed(view, organization))
+    if (!provider || !storeToken || !isOpen)
+      throw noToken('there is no such identity provider, or it keeps no tokens (storeToken)')
+    return provider
+  }
+
   const handle = async (
     request: FastifyRequest<Route>,
     reply: FastifyReply,
@@ -134,9 +146,7 @@ export const brokerToken = (parts: BrokerTokenParts): Endpoint => {
     const resource = { audience: issuer.url, scope }
     const { user, client } = await ownTokenOf(parts, issuer, request, reply, resource)
     const { alias } = request.params
-    const provider = await broker.providers.find(issuer.view, alias, { kind: 'link' })
-    if (!provider?.doc.storeToken)
-      throw noToken('there is no such identity provider, or it keeps no tokens (storeToken)')
+    const provider = await providerOf(issuer.view, alias)
     const { accessToken, expiresAt } = await recorded(
       {
         type: event,

@@ -5,13 +5,12 @@
 
 import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'
 import type { IdentityProviderDoc } from '#schemas/kinds/sign-in/identity-provider.ts'
-import { Organization } from '#schemas/kinds/users/organization.ts'
 import { type ListedProvider, nameOf, type Providers } from '#server/broker/providers.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import {
   isOfDomain,
   type OrganizationContent,
-  openOrganization,
+  openOrganizationNamed,
   organizationsOfAddress,
 } from '#server/users/organizations/organizations.ts'
 import type { SignInState } from '../flow/state.ts'
@@ -65,8 +64,7 @@ export const createSignInProviders = ({
     const name = nameOf(listed)
     if (doc.organization === undefined)
       return { id, alias, name, protocol, doc, organization: undefined }
-    const owner = await view.get(Organization.kind, doc.organization)
-    const organization = owner && (await openOrganization(view, owner.id))
+    const organization = await openOrganizationNamed(view, doc.organization)
     return organization && { id, alias, name, protocol, doc, organization }
   }
 

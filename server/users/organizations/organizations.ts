@@ -42,6 +42,15 @@ export const openOrganization = async (
   return content?.doc.enabled ? content : undefined
 }
 
+/** By its alias, as documents refer to it. */
+export const openOrganizationNamed = async (
+  view: RealmView,
+  alias: string,
+): Promise<OrganizationContent | undefined> => {
+  const document = await view.get(Organization.kind, alias)
+  return document && openOrganization(view, document.id)
+}
+
 const byName = (a: OrganizationRecord, b: OrganizationRecord): number =>
   a.name.localeCompare(b.name)
 

@@ -237,4 +237,15 @@ describe.each(backends)('tokens of an identity provider on $name', (backend) => 
     await world.through(world.browser(), user, 'brief')
     expect(await stored(user.email)).toBe('none')
   })
+
+  it('are not there while the organization of the provider is disabled', async () => {
+    const organization = { alias: 'north', name: 'North', domains: [] }
+    await world.must('POST', '/organizations', organization)
+    await world.provider('north', { storeToken: true, organization: 'north' })
+    const { browser } = await signedIn(undefined, 'north')
+    const own = await ownToken(browser)
+    expect((await read(own, 'north')).status).toBe(200)
+    await world.must('PUT', '/organizations/north', { ...organization, enabled: false })
+    expect((await read(own, 'north')).status).toBe(404)
+  })
 })

@@ -5,7 +5,6 @@
  */
 
 import { decodeJwt } from 'jose'
-import { Organization } from '#schemas/kinds/users/organization.ts'
 import type { BrokerArea } from '#server/broker/open.ts'
 import { type Provider, UpstreamRefused } from '#server/broker/protocol.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -15,7 +14,7 @@ import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { LinkedAccount, Links } from '#server/users/links/links.ts'
 import { printable } from '#server/users/names.ts'
-import { openOrganization } from '#server/users/organizations/organizations.ts'
+import { openOrganizationNamed } from '#server/users/organizations/organizations.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { fieldsOf } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
@@ -96,8 +95,7 @@ export const createReadAssertion = (parts: ReadAssertionParts): ReadAssertion =>
     if (!provider || others.length > 0 || iss === url) throw refused('its issuer is not trusted')
     const { organization } = provider.doc
     if (organization === undefined) return provider
-    const owner = await view.get(Organization.kind, organization)
-    if (!owner || !(await openOrganization(view, owner.id)))
+    if (!(await openOrganizationNamed(view, organization)))
       throw refused('the organization of its provider is disabled')
     return provider
   }
