@@ -4,20 +4,30 @@
  */
 import { Session } from 'node:inspector/promises'
 
-/** Calls of functions in files whose address matches, from the start of the work to its end. */
-export const callsIn = async (files: RegExp, work: () => Promise<unknown>): Promise<number> => {
+/** Calls of functions in files whose address matches, for each piece of work from its start to its end. */
+const callsIn = async (
+  files: RegExp,
+  works: readonly (() => Promise<unknown>)[],
+): Promise<number[]> => {
   const session = new Session()
   session.connect()
   try {
     await session.post('Profiler.enable')
+    // To begin and to end the count costs ten times as much as to read it: both look through the whole heap.
     await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false })
     await session.post('Profiler.takePreciseCoverage')
-    await work()
-    const { result } = await session.post('Profiler.takePreciseCoverage')
-    return result
-      .filter(({ url }) => files.test(url))
-      .flatMap(({ functions }) => functions)
-      .reduce((sum, { ranges }) => sum + (ranges[0]?.count ?? 0), 0)
+    const counts: number[] = []
+    for (const work of works) {
+      await work()
+      const { result } = await session.post('Profiler.takePreciseCoverage')
+      counts.push(
+        result
+          .filter(({ url }) => files.test(url))
+          .flatMap(({ functions }) => functions)
+          .reduce((sum, { ranges }) => sum + (ranges[0]?.count ?? 0), 0),
+      )
+    }
+    return counts
   } finally {
     await session.post('Profiler.stopPreciseCoverage')
     session.disconnect()
@@ -25,13 +35,16 @@ export const callsIn = async (files: RegExp, work: () => Promise<unknown>): Prom
 }
 
 /**
- * By what factor the work grows when the size doubles, beyond what it costs at any size: 2 where it is linear, 4 where it is
- * quadratic.
+ * By what factor the work in some files grows when the size doubles, beyond what it costs at any size: 2 where it is linear,
+ * 4 where it is quadratic. The work is prepared for each size before any is counted.
  */
 export const growth = async (
+  files: RegExp,
   size: number,
-  count: (size: number) => Promise<number>,
+  prepare: (size: number) => Promise<() => Promise<unknown>>,
 ): Promise<number> => {
-  const [one, two, four] = [await count(size), await count(2 * size), await count(4 * size)]
+  const works: (() => Promise<unknown>)[] = []
+  for (const factor of [1, 2, 4]) works.push(await prepare(factor * size))
+  const [one = 0, two = 0, four = 0] = await callsIn(files, works)
   return two === one ? 0 : (four - two) / (two - one)
 }

@@ -7,7 +7,7 @@ import { planRealm } from '#cli/planning/plan-realm.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { desiredOf } from '#schemas/realm/desired.ts'
 import { flatten } from '#schemas/realm/realm-document.ts'
-import { callsIn, growth } from '../../support/operations.ts'
+import { growth } from '../../support/operations.ts'
 import { check } from '../validate/check.ts'
 import { born, exportOf, type Stored } from './paper-server.ts'
 
@@ -223,19 +223,19 @@ const planning = ({ given, files }: Case, n: number): (() => RealmPlan) => {
 
 describe('files twice as large', () => {
   it.each(cases)('are twice the work to check: $name', async ({ files }) => {
-    const count = (n: number): Promise<number> => {
+    const prepare = async (n: number) => {
       const text = JSON.stringify({ realm: 'acme', ...files(n) })
-      return callsIn(ours, () => check(text))
+      return () => check(text)
     }
-    expect(await growth(size, count)).toBeLessThan(2.6)
+    expect(await growth(ours, size, prepare)).toBeLessThan(2.6)
   })
 
   it.each(cases)('are twice the work to plan: $name', async (one) => {
-    const count = (n: number): Promise<number> => {
+    const prepare = async (n: number) => {
       const plan = planning(one, n)
-      return callsIn(ours, async () => plan())
+      return async () => plan()
     }
-    expect(await growth(one.planned ?? size, count)).toBeLessThan(2.6)
+    expect(await growth(ours, one.planned ?? size, prepare)).toBeLessThan(2.6)
   })
 })
 
