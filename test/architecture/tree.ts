@@ -59,16 +59,17 @@ export const memberOf = (value: unknown): string | undefined => {
   return value['computed'] === true ? literal(value['property']) : nameOf(value['property'])
 }
 
-const walk = (
-  node: Node,
-  visit: (node: Node, parent: Node, property: string) => void,
-  parent: Node = node,
-  property = '',
-): void => {
+type Visit = (node: Node, parent: Node, property: string) => void
+
+const walk = (node: Node, visit: Visit, parent: Node = node, property = ''): void => {
   visit(node, parent, property)
-  for (const [key, value] of Object.entries(node)) {
-    for (const child of Array.isArray(value) ? value : [value])
-      if (isNode(child)) walk(child, visit, node, key)
+  for (const key in node) {
+    const value = node[key]
+    if (!Array.isArray(value)) {
+      if (isNode(value)) walk(value, visit, node, key)
+      continue
+    }
+    for (const child of value) if (isNode(child)) walk(child, visit, node, key)
   }
 }
 
