@@ -67,8 +67,17 @@ const bodyFields = (kind: Kind): Properties => {
 const requiredOf = (kind: Kind): string[] =>
   (kind.spec.required ?? []).filter((name) => !('default' in (kind.spec.properties?.[name] ?? {})))
 
-/** Body of POST, of PUT once its read-only fields are checked and taken out, and of an upsert. */
-export const bodyView = (kind: Kind): JsonSchema => object(bodyFields(kind), requiredOf(kind))
+const bodies = new WeakMap<Kind, JsonSchema>()
+
+/**
+ * Body of POST, of PUT once its read-only fields are checked and taken out, and of an upsert. A kind has one object: Ajv
+ * compiles a schema again that is equal to another one, but not the same.
+ */
+export const bodyView = (kind: Kind): JsonSchema => {
+  const view = bodies.get(kind) ?? object(bodyFields(kind), requiredOf(kind))
+  bodies.set(kind, view)
+  return view
+}
 
 /** An object inside a document as a read answers it: secrets are absent, `<field>Set` says that one is set. */
 const readableObject = (schema: JsonSchema): JsonSchema => {
