@@ -111,6 +111,11 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
     await member('amy', 'DELETE')
     await world.settled()
     expect(await waiting()).toBe(1)
+    // A target that answers nobody by the id tells nothing of one user.
+    world.peer.fail((asked) => (asked.path.startsWith('/Users/') ? { status: 404 } : silent(asked)))
+    await later(20 * minute)
+    expect(await waiting()).toBe(1)
+    world.peer.fail(silent)
     world.peer.users.delete(idAt('amy'))
     await later(20 * minute)
     expect(await waiting()).toBe(0)

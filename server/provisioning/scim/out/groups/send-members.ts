@@ -162,11 +162,18 @@ export const createSendMembers = (parts: SendMembersParts) => {
     },
   })
 
-  const leave = ({ id: group }: SentGroup): Way => ({
+  /** Another member, whom the target has, shows that it answers users by their ids at all: else it tells nothing of this one. */
+  const isGone = async ({ wanted }: SentGroup, remoteId: string): Promise<boolean> => {
+    const [other] = wanted.values()
+    if (other === undefined || !(await client.exists('Users', other))) return false
+    return !(await client.exists('Users', remoteId))
+  }
+
+  const leave = (group: SentGroup): Way => ({
     operationsOf: (remoteIds) => removalsOf(remoteIds, profile),
-    settle: (ids) => storage.commit(members.remove(target.id, group, ids)),
+    settle: (ids) => storage.commit(members.remove(target.id, group.id, ids)),
     judge: async ([, remoteId], isThere) =>
-      (isThere ?? (await client.exists('Users', remoteId))) ? 'open' : 'settled',
+      (isThere ?? !(await isGone(group, remoteId))) ? 'open' : 'settled',
   })
 
   return async (group: SentGroup): Promise<void> => {
