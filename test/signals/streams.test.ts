@@ -231,6 +231,18 @@ describe.each(backends)('streams of security events ($name)', (backend) => {
     expect((await own.send('GET', '/ssf/stream', undefined, ofUser)).status).toBe(403)
   })
 
+  it('takes no token that the receiver got for another service (RFC 8707 §2.2)', async () => {
+    const elsewhere = 'https://elsewhere.example'
+    await own.site.admin('PUT', `/clients/${own.app.id}/allowed-resources`, [elsewhere])
+    const asked = { scope: 'ssf.manage', resource: elsewhere }
+    const token = await own.site.token(own.app, asked)
+    const answer = await own.send('GET', '/ssf/stream', undefined, token)
+    expect(answer.status).toBe(401)
+    expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"')
+    expect((await own.send('GET', '/ssf/stream')).status).toBe(200)
+    await own.site.admin('PUT', `/clients/${own.app.id}/allowed-resources`, [])
+  })
+
   it('GET, DELETE and status need one stream_id', async () => {
     const id = await own.made()
     for (const [method, path] of [

@@ -9,7 +9,7 @@ import { Problem } from '#schemas/problems.ts'
 import { allowedScopes, parseScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
-import type { Verifier } from '#server/tokens/verify.ts'
+import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 
 export const manageScope = 'ssf.manage'
 export const readScope = 'ssf.read'
@@ -36,6 +36,16 @@ export type ReceiverOf = (
 
 const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
 
+/**
+ * Whether the receiver asked for the token for resources of others alone (RFC 8707 §2.2). Such a service has the token too, and
+ * must not read events of users or turn a stream to itself.
+ */
+const isForOthers = (issuer: Issuer, { claims, client }: VerifiedToken): boolean => {
+  const audience = [claims['aud']].flat().map(String)
+  const { allowedResources } = client.doc
+  return !audience.includes(issuer.url) && audience.every((one) => allowedResources.includes(one))
+}
+
 export const createReceiverOf =
   ({
     issuers,
@@ -60,7 +70,7 @@ export const createReceiverOf =
     const [, token] = bearer.exec(headers.authorization ?? '') ?? []
     const verified = token === undefined ? undefined : await verifier.accessToken(issuer, token)
     // A bound token would need its proof (RFC 9449 §7.1), which this API does not take.
-    if (!verified || verified.claims['cnf'] !== undefined) {
+    if (!verified || verified.claims['cnf'] !== undefined || isForOthers(issuer, verified)) {
       challenge(headers.authorization === undefined ? undefined : 'invalid_token')
       throw new Problem('unauthenticated', 'Send an access token of the receiver.')
     }
