@@ -189,6 +189,9 @@ describe('an MCP server', () => {
       headers: { authorization: `Bearer ${elsewhere}` },
     })
     expect(wrong.status).toBe(401)
+    expect(wrong.headers.get('www-authenticate')).toMatch(
+      /error="invalid_token".*resource_metadata="/,
+    )
     await site.admin('PUT', `/clients/${client.id}/allowed-resources`, [url.href])
     const weak = await site.token(client, { resource: url.href })
     const lacking = await fetch(url, {
