@@ -1,9 +1,10 @@
-/** Opens the parts that every page and form shares: cookies, CSRF tokens, pages, errors of storage, and the pace of refusals. */
+/** Opens the parts that every page and form shares: cookies, CSRF tokens, pages, errors of storage, the pace of refusals, and what bulk work gives way to. */
 
 import type { Clock } from '#server/platform/clock.ts'
 import { createCookies } from './cookies/cookies.ts'
 import { createCsrf } from './cookies/csrf.ts'
 import type { MapError } from './errors.ts'
+import { createForeground } from './limits/foreground.ts'
 import { createSlowRefusals } from './limits/slow-refusals.ts'
 import { createPages } from './pages/pages.ts'
 
@@ -20,7 +21,14 @@ export const openHttp = ({ baseUrl, clock, secrets, mapError, metrics }: HttpNee
   const cookies = createCookies(baseUrl)
   const csrf = createCsrf(secrets.keyFor('csrf'))
   const slowRefusal = createSlowRefusals({ clock, metrics })
-  return { cookies, csrf, pages: createPages({ cookies }), mapError, slowRefusal }
+  return {
+    cookies,
+    csrf,
+    pages: createPages({ cookies }),
+    mapError,
+    slowRefusal,
+    foreground: createForeground(),
+  }
 }
 
 export type HttpArea = ReturnType<typeof openHttp>

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify'
 import { followApi } from '#server/admin/openapi/openapi.ts'
 import { createHttp } from '#server/http/server.ts'
+import { isScim } from '#server/provisioning/scim/in/open.ts'
 import { firstOf } from '#server/sign-in/pages/pending.ts'
 import type { Areas } from './open.ts'
 
@@ -18,6 +19,10 @@ export const createApp = (areas: Areas): FastifyInstance => {
       done()
     },
   )
+  app.addHook('onRequest', ({ url }, _reply, done) => {
+    if (!isScim(url)) http.foreground.note()
+    done()
+  })
   // They have no end of their own that closing could wait for.
   app.addHook('preClose', async () => {
     audit.streams.close()

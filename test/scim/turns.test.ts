@@ -2,12 +2,14 @@
 
 import { setTimeout } from 'node:timers/promises'
 import fastify from 'fastify'
-import { expect, it } from 'vitest'
+import { expect, it, vi } from 'vitest'
+import { createForeground } from '#server/http/limits/foreground.ts'
 import type { Turns } from '#server/http/limits/turns.ts'
 import { takeScimBodies } from '#server/provisioning/scim/in/body.ts'
 import type { Admit, ScimCall } from '#server/provisioning/scim/in/caller.ts'
 import { refusedAt } from '#server/provisioning/scim/in/elsewhere.ts'
 import { installScimErrors, ScimError } from '#server/provisioning/scim/in/errors.ts'
+import { isScim } from '#server/provisioning/scim/in/open.ts'
 import {
   addResourceRoutes,
   createScimTurns,
@@ -61,18 +63,54 @@ it('a write that waited for more than a second is refused where its token was re
   expect((await at(1100)).statusCode).toBe(401)
 })
 
-it('eight writes of a realm are under way at once, and those that may not even wait get 429', async () => {
-  let [running, most] = [0, 0]
-  const send = serviceWith(createScimTurns(), async () => {
-    running += 1
-    most = Math.max(most, running)
+/** Writes that are counted while they run. */
+const counted = (isBusy: () => boolean) => {
+  const seen = { running: 0, most: 0 }
+  const send = serviceWith(createScimTurns({ isBusy }), async () => {
+    seen.running += 1
+    seen.most = Math.max(seen.most, seen.running)
     await setTimeout(5)
-    running -= 1
+    seen.running -= 1
   })
-  const answers = await Promise.all(Array.from({ length: 600 }, send))
-  expect(most).toBe(8)
+  return { seen, sendMany: (count: number) => Promise.all(Array.from({ length: count }, send)) }
+}
+
+it('sixteen writes of a realm are under way at once, and those that may not even wait get 429', async () => {
+  const { seen, sendMany } = counted(() => false)
+  const answers = await sendMany(600)
+  expect(seen.most).toBe(16)
   const refused = answers.filter(({ statusCode }) => statusCode === 429)
-  expect(refused).toHaveLength(600 - 508)
+  expect(refused).toHaveLength(600 - 516)
   expect(refused[0]?.json()).toMatchObject({ status: '429' })
   expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(0)
+})
+
+it('four are under way at once while other requests are served, and all of them end', async () => {
+  let isBusy = true
+  const { seen, sendMany } = counted(() => isBusy)
+  await sendMany(50)
+  expect(seen.most).toBe(4)
+  const answers = sendMany(100)
+  await setTimeout(10)
+  isBusy = false
+  for (const { statusCode } of await answers) expect(statusCode).toBe(201)
+  expect(seen.most).toBe(16)
+})
+
+it('requests other than those of SCIM are the foreground, for a moment', () => {
+  vi.useFakeTimers({ toFake: ['performance'] })
+  try {
+    const foreground = createForeground()
+    expect(foreground.isBusy()).toBe(false)
+    foreground.note()
+    vi.advanceTimersByTime(99)
+    expect(foreground.isBusy()).toBe(true)
+    vi.advanceTimersByTime(1)
+    expect(foreground.isBusy()).toBe(false)
+  } finally {
+    vi.useRealTimers()
+  }
+  const scim = ['/realms/acme/scim/v2/Users?count=1', '/realms/a%20b/scim/v2/Groups/1']
+  const others = ['/realms/acme/token', '/admin/realms/acme/users', '/realms/scim/v2', '/']
+  expect([...scim, ...others].filter(isScim)).toEqual(scim)
 })

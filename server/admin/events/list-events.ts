@@ -126,7 +126,7 @@ const mostWaiting = 50
 export const listEvents = ({ storage, vault, totals, readRecords }: EventParts): Action => {
   const scan = createEventScan(storage)
   const turns = createTurns({
-    atOnce: mostAtOnce,
+    atOnce: () => mostAtOnce,
     waiting: mostWaiting,
     what: 'searches of the audit events',
   })

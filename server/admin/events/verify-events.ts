@@ -16,7 +16,7 @@ const count = { type: 'integer', minimum: 0 } as const
 
 export const verifyEvents = ({ storage, checkChain }: VerifyEventsParts): Action => {
   const turns = createTurns({
-    atOnce: 1,
+    atOnce: () => 1,
     waiting: 4,
     what: 'verifications of the audit events',
   })

@@ -19,8 +19,8 @@ export const createTurns = ({
   waiting,
   what,
 }: {
-  /** Of each key. */
-  readonly atOnce: number
+  /** Of each key, now; never less than one. */
+  readonly atOnce: () => number
   readonly waiting: number
   /** In the plural, as the refusal says it. */
   readonly what: string
@@ -30,7 +30,7 @@ export const createTurns = ({
   const begin = async (key: string): Promise<Queue> => {
     const queue = queues.get(key) ?? { running: 0, waiting: [] }
     queues.set(key, queue)
-    if (queue.running < atOnce) {
+    if (queue.waiting.length === 0 && queue.running < atOnce()) {
       queue.running += 1
       return queue
     }
@@ -40,15 +40,17 @@ export const createTurns = ({
         `${what} of ${key} are under way, and as many wait as may; try again in ${retryAfter} s.`,
         { extra: { retryAfter } },
       )
-    // A finished turn is handed to the next waiter, in order.
     await new Promise<void>((resolve) => queue.waiting.push(resolve))
     return queue
   }
 
   const end = (key: string, queue: Queue): void => {
-    const next = queue.waiting.shift()
-    if (next) next()
-    else queue.running -= 1
+    queue.running -= 1
+    // Those that wait begin in order.
+    while (queue.waiting.length > 0 && queue.running < atOnce()) {
+      queue.running += 1
+      queue.waiting.shift()?.()
+    }
     if (queue.running === 0) queues.delete(key)
   }
 

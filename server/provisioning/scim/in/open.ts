@@ -35,17 +35,20 @@ export interface ScimInNeeds {
   /** Proofs of possession (RFC 9449). */
   readonly oidc: { readonly dpop: Possession }
   readonly realm: Pick<RealmArea, 'writer' | 'lastAdmin'>
-  readonly http: Pick<HttpArea, 'mapError' | 'slowRefusal'>
+  readonly http: Pick<HttpArea, 'mapError' | 'slowRefusal' | 'foreground'>
 }
 
 const path = '/realms/:realm/scim/v2'
+
+/** Whether a URL is below the path of SCIM. */
+export const isScim = (url: string): boolean => /^\/realms\/[^/]+\/scim\/v2/.test(url)
 
 export const openScimIn = (needs: ScimInNeeds) => {
   const { storage, clock, recorder, sessions } = needs
   const { store, ranks, addressNotice } = needs.users
   const { passwords } = needs.credentials
   const { writer, lastAdmin } = needs.realm
-  const { mapError, slowRefusal } = needs.http
+  const { mapError, slowRefusal, foreground } = needs.http
   const { issuers, verifier } = needs.tokens
   const { admit, admitAnyone } = createAdmit({
     issuers,
@@ -54,7 +57,7 @@ export const openScimIn = (needs: ScimInNeeds) => {
     refused: createRefusedTokens({ storage, clock }),
     slowRefusal,
   })
-  const turns = createScimTurns()
+  const turns = createScimTurns(foreground)
   const users = createUserResources({
     storage,
     clock,

@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ScimScope } from '#schemas/wire/scim.ts'
+import type { Foreground } from '#server/http/limits/foreground.ts'
 import { createTurns, type Turns } from '#server/http/limits/turns.ts'
 import type { Admit, ScimCall } from './caller.ts'
 import { describeResources } from './description/operations.ts'
@@ -43,11 +44,11 @@ export interface Resources {
 }
 
 /**
- * Senders write as fast as they are answered. The writes of a realm that are under way at once are bounded, so that sign-ins and
- * tokens get their turn between them however many connections a sender opens; the others wait.
+ * Senders write as fast as they are answered. The writes of a realm that are under way at once are bounded, and fewer while other
+ * requests come, so that sign-ins and tokens get their turn however many connections a sender opens; the others wait.
  */
-export const createScimTurns = (): Turns =>
-  createTurns({ atOnce: 8, waiting: 500, what: 'SCIM writes' })
+export const createScimTurns = ({ isBusy }: Pick<Foreground, 'isBusy'>): Turns =>
+  createTurns({ atOnce: () => (isBusy() ? 4 : 16), waiting: 500, what: 'SCIM writes' })
 
 /** Milliseconds after which a request that waited for its turn is admitted again: the token may have been revoked. */
 const longestWait = 1000
