@@ -45,7 +45,6 @@ const divided = globSync('test/**/*.test.ts', { exclude: [...server.exclude, ...
 const manyRequests = [
   'test/scim-out/provisioning.test.ts',
   'test/security/admin-api/guard.test.ts',
-  'test/security/admin-api/tenancy.test.ts',
   'test/security/permissions/every-write.test.ts',
 ]
 const turnOf = (path: string, index: number): number =>
