@@ -146,7 +146,10 @@ export const workloadEndpoint = (parts: WorkloadEndpointParts) => {
       throw new Problem('rate-limited', `Try again in ${retryAfter} s.`, { extra: { retryAfter } })
     }
     const answer = await exchange(issuer, requestOf(request))
-    if (!answer) return refuse(reply)
+    if (!answer) {
+      await slowRefusal(issuer.name)
+      return refuse(reply)
+    }
     await perAddress.give(key)
     return reply
       .header('cache-control', 'no-store')
