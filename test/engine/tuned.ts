@@ -87,6 +87,9 @@ const tunes: Readonly<Record<string, Tune>> = {
 
   'saml-client-mapper': mapperOf(samlMappers),
 
+  /** The clients would have to have service accounts, also those that the files do not declare. */
+  provisioning: ({ doc: { scimClients: _, ...doc }, secrets }) => ({ doc, secrets }),
+
   /** The scopes would have to be those of the client that it names. */
   'workload-identity': ({ doc: { scopes: _, ...doc }, secrets }) => ({ doc, secrets }),
 
