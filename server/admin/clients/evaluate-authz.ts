@@ -36,7 +36,7 @@ export interface EvaluateParts {
 
 /** More results than a person reads; a client with more resources is asked about some of them. */
 const mostResults = 1000
-/** Answers of policies and permissions that an explanation tells; a policy in two aggregates is told in both. */
+/** The most answers of policies and permissions in an explanation; a policy in two aggregates counts in both. */
 const mostAnswers = 20_000
 
 interface AskedResource {
@@ -205,7 +205,7 @@ const questionsIn = (
   return questions
 }
 
-/** Throws before anything is written out: some dozen aggregates that share policies are told by billions of answers (CWE-770). */
+/** Throws before anything is written out: the explanation of a few dozen aggregates that share policies can have billions of answers (CWE-770). */
 const checkLength = (answers: readonly ResourceAnswer[]): void => {
   const lengths = new Map<PolicyAnswer, number>()
   const lengthOf = (answer: PolicyAnswer): number => {
