@@ -302,6 +302,22 @@ const planted: Readonly<Record<string, Planted>> = {
     ],
     right: { 'server/run/app.ts': `const text = 'TODO'; const todo = /FIXME/ // todo lists` },
   },
+  'a comment names no file that is not there, so that a move takes the texts along': {
+    wrong: [
+      { 'server/run/app.ts': '// as in `gone.ts`' },
+      { 'server/run/app.ts': '/** `admin/app.ts` has the rest. */' },
+    ],
+    right: {
+      'server/run/app.ts': '// `app.ts`, `run/app.ts` and ./app.ts are this file, <name>.ts any',
+    },
+  },
+  'the subject of a comment is a noun, not “who”': {
+    wrong: [
+      { 'server/run/app.ts': '// Who reads it is let in.' },
+      { 'server/run/app.ts': '/** Deleted only by who owns it. */' },
+    ],
+    right: { 'server/run/app.ts': '// Users who read it are let in.' },
+  },
 }
 
 describe.each(rules)('the rule that $title', ({ title, broken }) => {

@@ -237,6 +237,15 @@ const handsBagOn = ({ files }: Tree): string[] =>
       }),
     )
 
+/** The ways to name a file: `app.ts`, `run/app.ts`, `server/run/app.ts`. */
+const endsOf = (path: string): string[] =>
+  path.split('/').map((_, index, parts) => parts.slice(index).join('/'))
+
+const namedFiles = (text: string): string[] =>
+  [...text.matchAll(/(?<![\w/<>*.…{-])(?:\.{1,2}\/)*((?:[\w.-]+\/)*[\w-][\w.-]*\.ts)\b/g)].map(
+    ([, name = '']) => name,
+  )
+
 export const rules: readonly Rule[] = [
   { title: 'a folder imports only lower floors and its left neighbours', broken: wrongImports },
   { title: 'every file of the server stands on a floor', broken: homelessFiles },
@@ -288,6 +297,28 @@ export const rules: readonly Rule[] = [
       files.flatMap(({ path, comments }) =>
         comments
           .filter(({ text }) => /\b(TODO|FIXME)\b|@ts-(ignore|nocheck)/.test(text))
+          .map(({ line, text }) => `${path}:${line} ${text.trim()}`),
+      ),
+  },
+  {
+    title: 'a comment names no file that is not there, so that a move takes the texts along',
+    broken: ({ files, paths }) => {
+      const there = new Set(paths.flatMap(endsOf))
+      return files.flatMap(({ path, comments }) =>
+        comments.flatMap(({ line, text }) =>
+          namedFiles(text)
+            .filter((name) => !there.has(name))
+            .map((name) => `${path}:${line} ${name}`),
+        ),
+      )
+    },
+  },
+  {
+    title: 'the subject of a comment is a noun, not “who”',
+    broken: ({ files }) =>
+      files.flatMap(({ path, comments }) =>
+        comments
+          .filter(({ text }) => /^[\s*]*Who\b(?!.*\?)|\b(?:by|to|of|from|for) who\b/m.test(text))
           .map(({ line, text }) => `${path}:${line} ${text.trim()}`),
       ),
   },

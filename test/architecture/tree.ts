@@ -93,7 +93,7 @@ const importOf = (node: Node): [specifier: string | undefined, how: Import['how'
     case 'TSImportType':
       return [literal(node['source']) ?? literal(node['argument']), 'type']
     case 'NewExpression': {
-      // `new URL('./thread.ts', import.meta.url)`: how a worker thread or a child process is named.
+      // `new URL('./tree.ts', import.meta.url)`: how a worker thread or a child process is named.
       const first = literal(Array.isArray(node['arguments']) ? node['arguments'][0] : undefined)
       const script =
         nameOf(node['callee']) === 'URL' && first !== undefined && /\.tsx?$/.test(first)

@@ -114,7 +114,7 @@ export interface ErasureRequestRow {
   requested_at: number
 }
 
-/** A bound on messages; see `accounts/message-limits.ts`. */
+/** A bound on messages; see `users/messages/message-limits.ts`. */
 export interface MessageLimitRow {
   realm: string
   /** Which bound, and a digest of whose. */

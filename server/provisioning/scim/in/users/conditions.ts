@@ -1,6 +1,6 @@
 /**
  * Filters of users in SQL, with parameters alone. What the database has no column for is compared after it was read: there, the
- * condition leaves out users who cannot fit, and the scan (scan.ts) decides on the others.
+ * condition leaves out users who cannot fit, and the scan (search.ts) decides on the others.
  */
 
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
