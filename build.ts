@@ -167,7 +167,7 @@ const putInPlace = (from: string, to: string, inputs: string): void => {
   writeFileSync(join(to, stamp), inputs)
 }
 
-// Who builds the same source twice may want the same bytes: reproducible-builds.org/specs/source-date-epoch.
+// Two builds of the same source can give the same bytes: reproducible-builds.org/specs/source-date-epoch.
 const epoch = process.env['SOURCE_DATE_EPOCH']
 const builtAt = epoch === undefined ? new Date() : new Date(Number(epoch) * 1000)
 

@@ -29,7 +29,7 @@ const takesNull = (schema: JsonSchema, name: string, nulls: Nulls): boolean =>
   nulls === 'all' || (nulls === 'unset' && isOptional(schema, name))
 
 /**
- * Defaults make a field optional for who writes it (TypeBox calls it required all the same). Over REST a member that
+ * Defaults make a field optional for authors (TypeBox calls it required all the same). Over REST a member that
  * is not set may be given as null, as reads show it.
  */
 const writable = (schema: JsonSchema, nulls: Nulls): JsonSchema => {
@@ -126,7 +126,7 @@ export const readOnlyPointers = (kind: Kind): string[] => {
   return found
 }
 
-/** What a document is checked against inside the server, whatever door it came through. */
+/** What a document is checked against inside the server, whichever API it came through. */
 export const documentView = (kind: Kind): JsonSchema => {
   const properties = Object.fromEntries(
     Object.entries(kind.spec.properties ?? {})
@@ -165,7 +165,7 @@ const entryWords: Properties = {
   },
   protected: {
     type: 'boolean',
-    description: 'Refuse to delete it, from whatever door, until an apply takes this back.',
+    description: 'Blocks deletion through the CLI and the API until an apply removes it.',
   },
 }
 

@@ -38,7 +38,7 @@ const lostServer = ({ how, lastLines }: ServerEnd): CommandError =>
 
 /** Only a folder that is kept has to be found: a temporary one does not wait for the files. */
 const openData = async ({ keep, reset, env, openFiles }: DevOptions): Promise<DataFolder> => {
-  // Who empties a kept folder wants to go on with it.
+  // A kept folder that was emptied is used again.
   if (!keep && !reset) return openTemporaryFolder()
   const { estate } = await (await openFiles()).read(env)
   return openKeptFolder(estate.root, reset)

@@ -81,7 +81,7 @@ const secretWords = {
   initial: 'a secret: used when the document is made, kept nowhere, ignored afterwards',
 } as const
 
-/** What the marks on a field mean to who writes it. */
+/** The marks of a field, in words for authors of realm files. */
 export const markWords = (schema: JsonSchema): string[] => {
   const { 'x-ref': ref, 'x-secret': secret, items } = schema
   return [

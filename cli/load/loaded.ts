@@ -36,7 +36,7 @@ export interface LoadedRealm {
   /** The place of what a JSON pointer into `value` names: of the value, or of the key before it. */
   placeOf(pointer: string, what?: 'value' | 'key'): Place | undefined
   readonly files: readonly string[]
-  /** What it was put together from, in the order in which it was read: for who writes into the files. */
+  /** The files that it was put together from, in reading order, for commands that write into them. */
   readonly parts: readonly RealmPart[]
   /** Files of the estate that were not named and hold more of the realm: nothing of it is pruned then. */
   readonly elsewhere: readonly string[]

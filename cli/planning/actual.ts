@@ -31,7 +31,7 @@ export interface Actual {
   readonly exists: boolean
   /** By `placeKey`. */
   readonly documents: ReadonlyMap<string, ActualDocument>
-  /** Who deleted what, by `placeKey`, where the history was asked for. */
+  /** The actors of deletions, by `placeKey`, where the history was asked for. */
   readonly deleted: ReadonlyMap<string, LastChange>
   /** Sections that were asked for; null: all. Nothing is planned in the others. */
   readonly asked: ReadonlySet<string> | null

@@ -4,7 +4,7 @@ import type { ChangesetOperation } from '#schemas/wire/wire.ts'
 import type { Change, RealmPlan, SecretChange } from './plan.ts'
 
 /**
- * The value of a secret that the plan sets; they are fetched by who sends the operations, and kept nowhere. Undefined in a dry
+ * The value of a secret that the plan sets; the sender of the operations fetches it and keeps it nowhere. Undefined in a dry
  * run where it is not known.
  */
 export type SecretValue = (change: Change, secret: SecretChange) => string | undefined

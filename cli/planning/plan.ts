@@ -59,7 +59,7 @@ export interface Change {
   readonly cascades: readonly Place[]
   /** Where the files say so; null of a deletion. */
   readonly place: SourcePlace | null
-  /** Who changed it last, where drift asks; of what is to be made again, who deleted it. */
+  /** The actor of the last change, where drift asks; of a document to be created again, the actor of its deletion. */
   readonly lastChange: LastChange | null
 }
 

@@ -70,7 +70,7 @@ export const scopeOf = (
     if (isMissing(one) || !leaver || asking.includes(one)) return isMissing(one)
     return isTaking(leaver, [...asking, one])
   }
-  /** Who takes the key that a rename leaves, and who must leave before a key can be taken. */
+  /** The document that takes the key which a rename frees, and the one that must free a key first. */
   const inChain = (one: Desired): (Desired | undefined)[] => {
     const leaver = leaverOf(one)
     return [

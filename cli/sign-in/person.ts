@@ -19,7 +19,7 @@ export interface PersonParts {
   readonly env: Env
   /** Username that the page suggests (`login_hint`). */
   readonly suggested: string | undefined
-  /** Who it must be, where that was said. */
+  /** The user that must sign in, where one was named. */
   readonly wanted: string | undefined
   readonly tell: (text: string) => void
 }

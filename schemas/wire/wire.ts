@@ -17,7 +17,7 @@ export const mostOperations = 100_000
 
 export type DocumentOrigin = 'built-in' | 'declared' | 'manual' | 'runtime'
 
-/** Who changed something last, when, and through which door. */
+/** The last change of a document: its actor, time and channel. */
 export interface LastChange {
   readonly revision: number
   readonly at: number

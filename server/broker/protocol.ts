@@ -83,7 +83,7 @@ export type LogoutWay =
   | { readonly kind: 'browser'; readonly departure: Departure; readonly kept: unknown }
   | { readonly kind: 'server' }
 
-/** Who the provider says it is. The key of a link is (provider, issuer, subject), never an address. */
+/** The identity that the provider asserts. The key of a link is (provider, issuer, subject), never an address. */
 export interface UpstreamIdentity {
   readonly issuer: string
   readonly subject: string

@@ -65,7 +65,7 @@ export interface Checked {
   readonly statements: readonly Statement[]
   /** What a directory found out. */
   readonly found?: {
-    /** Who it is, where the check found out. */
+    /** The user, where the check found one. */
     readonly user?: UserRow
     /** Committed before anything else: makes the user who signs in for the first time. */
     readonly first?: readonly Statement[]

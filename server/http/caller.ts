@@ -53,7 +53,7 @@ export const systemCaller: Caller = {
 export type RoutePermission = Permission | 'per-kind'
 
 /**
- * Who comes to a route that is not of the admin API: a session that sends its CSRF token as a header, or in the form of a page;
+ * The caller of a route outside the admin API: a session that sends its CSRF token as a header, or in the form of a page;
  * an access token for the account API; an access token of the realm; a token of a sender of SCIM.
  */
 export type CallerKind = 'session' | 'page' | 'account-token' | 'token' | 'scim-token'

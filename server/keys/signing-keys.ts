@@ -25,7 +25,7 @@ export const signingKeyKind = 'signing-key'
 /** Where a private key belongs: it does not open for another realm or key. */
 export const signingKeyContext = (realm: string, id: string): string => `${realm}/signing-key/${id}`
 
-/** Who signs with a key: the realm, or a client (its document's id) that has keys of its own. */
+/** The owner of a key: the realm, or a client (its document's id) that has keys of its own. */
 export interface KeyOwner {
   readonly realm: string
   readonly clientId: string | null

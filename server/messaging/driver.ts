@@ -45,7 +45,7 @@ export interface DriverTools {
 }
 
 /**
- * Why a message was not taken. The reason may be shown to who administers the realm and may be logged: it holds no
+ * Why a message was not taken. The reason may be shown to administrators of the realm and may be logged: it holds no
  * secret, no recipient and nothing that the other side said but its codes.
  */
 export class DeliveryError extends Error {

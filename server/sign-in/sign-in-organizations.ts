@@ -1,5 +1,5 @@
 /**
- * Organizations of who signs in. A verified address in a verified domain makes its user a member as the sign-in ends; until
+ * Organizations of the user that signs in. A verified address in a verified domain makes its user a member as the sign-in ends; until
  * then that organization can be chosen as any other.
  */
 

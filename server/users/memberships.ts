@@ -302,7 +302,7 @@ export const followReferences = (
         where from_id in (${sql.join(ids)}) and path = '/groups'
         on conflict do nothing`,
     ),
-    // Who stays a member has joined when they joined.
+    // A kept membership keeps its `joined_at`.
     raw(
       db,
       sql`delete from organization_members where user_id in (${sql.join(ids)})

@@ -25,7 +25,7 @@ export interface Ranks {
   ): Promise<ReadonlySet<Permission>>
   /** Effective permissions that being in this group amounts to. */
   permissionsOfGroup(view: Granting, groupId: string): Promise<ReadonlySet<Permission>>
-  /** Who does not hold all permissions of a user must not change them: a password is a way in. */
+  /** A user is changed only by callers that hold all of its permissions: a new password is a way in. */
   refuseUnlessOutranked(
     view: Granting,
     permissions: ReadonlySet<Permission>,

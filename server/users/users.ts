@@ -15,7 +15,7 @@ import { countDepartures } from './group-versions.ts'
 import { foldName } from './names.ts'
 import { noteUserChanges } from './user-changes.ts'
 
-/** Who signs in with a name, and what the password is checked against. */
+/** The user that signs in by a name, and the hash that the password is checked against. */
 export interface LoginUser {
   readonly user: UserRow
   readonly password: { readonly id: string; readonly secret: string } | null

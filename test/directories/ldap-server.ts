@@ -41,7 +41,7 @@ export interface SearchCall {
   readonly filter: Filter
   readonly attributes: readonly string[]
   readonly cookie: string
-  /** Who is bound on this connection. */
+  /** The DN that is bound on this connection. */
   readonly boundAs: string
 }
 

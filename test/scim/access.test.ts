@@ -1,4 +1,4 @@
-/** Who may use SCIM, and what a sender can never do. */
+/** Access to SCIM, and what a sender can never do. */
 
 import { describe, expect, it } from 'vitest'
 import { statement } from '#server/storage/statements.ts'

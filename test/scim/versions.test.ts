@@ -1,4 +1,4 @@
-/** The version of a group follows its members by whatever door they change, and a stale If-Match never writes (RFC 7644 §3.14). */
+/** The version of a group follows its members however they change, and a stale If-Match never writes (RFC 7644 §3.14). */
 
 import { describe, expect, it } from 'vitest'
 import { openSite, patchSchema, userSchema } from './sender.ts'

@@ -73,7 +73,7 @@ const request = async (http: Http, credentials: ClientCredentials): Promise<stri
 export const keepAccessToken = (ask: () => Promise<string>): AccessTokens => {
   let current: Promise<string> | undefined
   return async (again) => {
-    // Who comes second finds the new one already asked for.
+    // A second caller waits for the token that the first has asked for.
     if (current && again !== undefined && (await current) === again) current = undefined
     current ??= ask()
     return current

@@ -200,7 +200,7 @@ export interface PlannedFiles {
   readonly unplanned: readonly Unplanned[]
 }
 
-/** Who cannot be reached, or does not know the caller, will not plan another realm either. */
+/** A server that is out of reach or refuses the credentials fails for every realm. */
 const isOfOneRealm = (error: unknown): boolean =>
   (error instanceof ProblemError && error.status !== 401 && error.status !== 503) ||
   error instanceof CommandError

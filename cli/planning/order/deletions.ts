@@ -79,7 +79,7 @@ export const withCascades = (
   })
 }
 
-/** Who refers comes before what it refers to: the server refuses to delete what something still holds on to. */
+/** A referring document is deleted before the one it names: the server refuses to delete a document that is still referenced. */
 export const referrersFirst = (
   deletions: readonly Deletion[],
   bodyOf: (document: ActualDocument) => Doc,

@@ -51,7 +51,7 @@ const placeOf = ({ pointer, doc }: Declared, reference: Reference): Place => {
   return { pointer: field in doc ? about : pointer, about }
 }
 
-/** Who else may declare documents of the realm, so that a list may be longer than it seems here. */
+/** The other estates that may declare documents of the realm: a list may be longer than it seems here. */
 export interface More {
   /** Other files of the estate, which were not named. */
   readonly files: boolean

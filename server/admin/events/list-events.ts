@@ -49,7 +49,7 @@ const eventFields = {
   detail: { type: ['string', 'null'] },
 }
 
-/** Told where they are known, and not of who was erased. */
+/** Given where they are known, and not for erased users. */
 const details = {
   actorName: { type: 'string', description: 'Username or clientId of the actor.' },
   onBehalfOfName: { type: 'string' },

@@ -66,7 +66,7 @@ export const streamEvents = ({ storage, eventStreams }: StreamEventsParts): Acti
   },
   handle: async ({ realm, query, caller, request, reply }) => {
     const { accept = '', 'last-event-id': header } = request.headers
-    // Who does not expect a stream would wait for its end.
+    // A caller that expects no stream would wait for its end.
     if (!accept.includes(mediaType) && !accept.includes('*/*'))
       throw new Problem('bad-request', `ask with Accept: ${mediaType}`)
     const reason = refusal((query['actor'] ?? null) as string | null)

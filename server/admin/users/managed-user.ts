@@ -1,4 +1,4 @@
-/** Declared fields of a managed user are configuration: a change of them is a revision, whatever door it uses. */
+/** Declared fields of a managed user are configuration: a change of them is a revision, whichever API makes it. */
 
 import { User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import { complete } from '#schemas/normalize.ts'

@@ -24,7 +24,7 @@ const challengeMs = 5 * 60_000
 export const platforms = ['android', 'ios'] as const
 export type Platform = (typeof platforms)[number]
 
-/** Who delivers to which. */
+/** The messaging driver of each platform. */
 const driverOf: Readonly<Record<Platform, string>> = { android: 'fcm', ios: 'apns' }
 
 /** What is stored of a device; nothing of it is secret. */

@@ -19,7 +19,7 @@ export interface AuthorizeRequest {
   readonly nonce?: string
   readonly idTokenClaims?: readonly string[]
   readonly userinfoClaims?: readonly string[]
-  /** Who it must be that signs in: from `id_token_hint` or a `sub` of `claims`. */
+  /** The user that must sign in: from `id_token_hint` or a `sub` of `claims`. */
   readonly subject?: string
   /** One of these is essential. */
   readonly essentialAcr?: readonly string[]

@@ -89,7 +89,7 @@ export const createInteraction = (parts: InteractionParts) => {
   const isOlder = ({ session }: FoundSession, seconds: number | undefined, grace = 0): boolean =>
     seconds !== undefined && clock.now() - session.created_at > seconds * 1000 + grace
 
-  /** Who signed in since may have done so for something else, and longer ago than `max_age` (OIDC Core §3.1.2.1). */
+  /** A sign-in since then may have been for another request, and longer ago than `max_age` (OIDC Core §3.1.2.1). */
   const isTooOld = (
     found: FoundSession,
     { maxAge, prompt }: AuthorizeRequest,

@@ -1,4 +1,4 @@
-/** Who may confirm high-risk scopes: the user in person, after a recent sign-in. */
+/** High-risk scopes are confirmed by the user in person, after a recent sign-in. */
 
 import { Problem } from '#schemas/problems.ts'
 import { highRiskScopes, isFresh } from '#server/tokens/access/high-risk.ts'

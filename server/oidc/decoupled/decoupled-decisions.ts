@@ -11,7 +11,7 @@ import type { UserVisit } from '../signed-in-pages.ts'
 import type { GrantType } from '../vocabulary.ts'
 import type { DecoupledRequests, DecoupledRow } from './decoupled-requests.ts'
 
-/** Who decides, in which session. */
+/** The user that decides, and the session. */
 export type Decider = Pick<UserVisit, 'issuer' | 'session' | 'user'> & {
   readonly request: Pick<FastifyRequest, 'ip'>
 }

@@ -38,7 +38,7 @@ export const impersonatorIn = (act: unknown): string | undefined => {
 export const isDelegated = (act: unknown): boolean =>
   isObject(act) && act['client_id'] !== undefined
 
-/** Who does what is done with a token of the user. */
+/** The actor of what is done with a token of the user. */
 export const doerWith = (userId: string, claims: Claims | undefined): Doer =>
   doerOf(userId, { impersonator: impersonatorIn(claims?.['act']) ?? null })
 

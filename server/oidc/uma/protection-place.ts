@@ -1,4 +1,4 @@
-/** Who calls the protection API, and which resource server it is about. */
+/** The caller of the protection API, and the resource server that it is about. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthzArea } from '#server/authz/open.ts'

@@ -37,7 +37,7 @@ export interface OutgoingRequest {
   client?: ClientIdentity | undefined
 }
 
-/** Who we are to a server that asks for a certificate (mutual TLS), both in PEM. */
+/** The client certificate for servers that ask for one (mutual TLS), and its key, both in PEM. */
 export interface ClientIdentity {
   readonly key: string
   readonly certificate: string

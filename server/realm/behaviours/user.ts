@@ -147,7 +147,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
     readonly statements?: readonly Statement[]
   }> => {
     const hash = draft.secrets['/passwordHash']
-    // Who was there before a file named them has a password, or chose to have none.
+    // A user that existed before a file declared it has a password, or chose to have none.
     const initial = draft.before || before ? undefined : draft.secrets['/initialPassword']
     if (!after || (hash === undefined && initial === undefined)) return { errors: [] }
     const settings = drafts.settings()

@@ -74,7 +74,7 @@ export const actorNames = async (
   return names
 }
 
-/** Who made these revisions, by number. */
+/** The actors of these revisions, by number. */
 export const changesOf = async (
   db: Kysely<Tables>,
   rows: readonly RevisionRow[],

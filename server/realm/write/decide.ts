@@ -66,7 +66,7 @@ const refusedBy = (errors: readonly FieldError[]): Problem =>
 const meet = (expect: Expectation | undefined, kind: Kind, key: string, draft?: Draft): void => {
   const { exists, etag, hash } = expect ?? {}
   if (exists === true && !draft) throw new Problem('not-found', `there is no ${nameOf(kind, key)}`)
-  // Who read the configuration saw no runtime document: to name one makes it configuration.
+  // An export contains no runtime documents, so `hash: null` also matches one; the put makes it configuration.
   const isSeen = draft !== undefined && draft.before?.origin !== 'runtime'
   if ((exists === false && draft) || (hash === null && isSeen)) throw taken(kind, key)
   if (etag !== undefined && (!draft?.before || etagOf(draft.before) !== etag))
@@ -117,7 +117,7 @@ const checkParent = (drafts: Drafts, kind: Kind, key: string, at: string | undef
   throw invalid([{ field: `/${kind.keyFields[0]}`, code: 'missing-reference', message }])
 }
 
-/** Full state of another estate's document is written, and it is deleted, only by who takes it over. */
+/** A document of another estate is replaced or deleted only with `takeOver`. */
 const refuseOwned = (drafts: readonly Draft[], { owner, takeOver }: Door): void => {
   if (owner === null || takeOver) return
   const documents = drafts.flatMap(({ kind, key, before }) =>
@@ -251,7 +251,7 @@ const remove = (
   refuseOwned(settleDeletion(drafts, draft), door)
 }
 
-/** What is stored stays where it was sent so far, also when nothing but its place is written. */
+/** A stored secret is never sent to a host other than the one it was given for, also when only the host changes. */
 const refuseMoved = ({ kind, before, body, secrets, sealed }: Draft): void => {
   if (before === null || body === null || body === before.body) return
   const moved = movedSecrets(kind, before.body, body).filter(

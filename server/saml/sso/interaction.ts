@@ -53,7 +53,7 @@ export const createInteraction =
     }
     const contextClass = metClass(request.context, found.session)
     if (contextClass === undefined) {
-      // Who is at the level already and still does not meet it must sign in in another way.
+      // A session of that level that still does not meet the class needs a sign-in by another method.
       if (signedInSince)
         throw new SamlStatusError(
           'NoAuthnContext',

@@ -17,6 +17,6 @@ export interface SsoRequest {
     readonly allowCreate: boolean
   }
   readonly context?: RequestedContext
-  /** Who it must be that signs in. */
+  /** The user that must sign in. */
   readonly subject?: { readonly format: NameIdFormat; readonly value: string }
 }

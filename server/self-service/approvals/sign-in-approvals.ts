@@ -54,7 +54,7 @@ export const signInApprovals = (parts: SignInApprovalParts) => {
   const decisions = createApprovalDecisions(parts)
   const readNumber = bodyReader<{ readonly number: string }>(numberBody)
 
-  /** Who decides by JSON; a write takes the CSRF token of the session. */
+  /** The caller of the JSON API; a write needs the CSRF token of the session. */
   const deciderOf = async (request: ApprovalRequest, reply: FastifyReply): Promise<Decider> => {
     const issuer = await freshIssuer(issuers, request)
     const cookie = browser.sessionCookie(request, issuer.name)

@@ -54,7 +54,7 @@ export interface FrameParts {
   readonly userPages: Pick<UserPages, 'pageOf'>
 }
 
-/** Who acts as the user, by name: the administrator may be of another realm. */
+/** The impersonating administrator, by name; it may be of another realm. */
 const nameOf = async ({ storage }: FrameParts, id: string): Promise<string> =>
   (await userById(storage, id))?.username ?? id
 

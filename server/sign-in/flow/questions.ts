@@ -189,7 +189,7 @@ export const createQuestions = ({
     return undefined
   }
 
-  /** A flow that ends without a user, or without any proof of who that is, has not been passed. */
+  /** A flow that ends without a user, or without a proof of identity, has not been passed. */
   const nextFor = async (
     visitor: Visitor,
     signIn: SignIn,

@@ -33,7 +33,7 @@ export const newSignIn = (realm: string, state: SignInState): SignIn => ({
 export interface SignIns {
   /** Nothing unless it is of this browser and alive. */
   find(realm: string, handle: string, browser: string): Promise<SignIn | undefined>
-  /** Whatever browser it is of: for who shows otherwise that it is theirs. */
+  /** In any browser: for callers that prove otherwise that the sign-in is theirs. */
   findOfAny(realm: string, handle: string): Promise<SignIn | undefined>
   /** Stores what it has become; from then on it is of this browser. */
   save(

@@ -39,7 +39,7 @@ export interface AskedPage extends FormPage, SignInPage {
 }
 
 export interface Passed {
-  /** Who it is, of a step that finds out, and the name that was given. */
+  /** The user that the step identified, and the name that was given. */
   readonly user?: UserRow | undefined
   readonly name?: string | undefined
   /** How it was shown (RFC 8176). */

@@ -37,7 +37,7 @@ const pendingAttribute = 'kc.email.pending'
 export const pendingAddress = ({ email, attributes }: UserRow): string | undefined =>
   email === null ? (JSON.parse(attributes) as Attributes)[pendingAttribute]?.[0] : undefined
 
-/** The account that has the address, if one has, and whether it must give it to who reads the mail. */
+/** The account that has the address, if one has, and whether it must give the address up to the reader of the mail. */
 export const holderOf = async (
   { users }: Pick<Parts, 'users'>,
   realm: string,

@@ -29,7 +29,7 @@ const waysIn = ['password', passkeyType]
 const isClaimed = ({ user, state }: StepContext): boolean =>
   user?.email_verified === 0 && state.amr.length === 0
 
-/** Who causes a message of a sign-in. */
+/** The cause of a message of a sign-in. */
 export const causeOf = ({ state, request }: StepContext): Cause => ({
   by: state.amr.length > 0 ? 'user' : 'visitor',
   source: request.ip,

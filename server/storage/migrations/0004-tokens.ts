@@ -66,7 +66,7 @@ export const tokens: Migration = {
         scopes ${json} not null, created_at bigint not null, updated_at bigint not null,
         primary key (user_id, client_id))`,
       `create index consents_client on consents (client_id)`,
-      // Who must be told when a session ends.
+      // The clients to notify when a session ends.
       `create table session_clients (
         sid ${text} not null, ${client}, ${realm}, since bigint not null,
         primary key (sid, client_id))`,

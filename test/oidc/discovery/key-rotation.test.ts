@@ -64,7 +64,7 @@ describe.each(backends)('rotation of keys on $name', (backend) => {
     const next = await nextKey()
     expect(next).toBeDefined()
     expect(await published()).toHaveLength(3)
-    // Who takes the first key takes the one that signs.
+    // A client that takes the first key takes the one that signs.
     expect((await published())[0]).toBe(first)
   })
 

@@ -24,7 +24,7 @@ export interface OrganizationWorld extends World {
   /** The status of an invitation that may be refused. */
   inviteStatus(body: object, organization?: string): Promise<number>
   membersOf(organization?: string): Promise<string[]>
-  /** The events of who became a member, or was refused. */
+  /** The events of new and of refused members. */
   joins(userId: string): Promise<object[]>
   signIn(browser: SignInBrowser, username: string): Promise<void>
 }

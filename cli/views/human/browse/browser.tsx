@@ -53,7 +53,7 @@ const keyOf = (input: string, key: Key): Press['key'] | null => {
   return key.backspace || key.delete ? 'backspace' : null
 }
 
-/** Who types fast, or pastes, presses several at once. */
+/** Fast typing and pasting give several keys at once. */
 const pressesOf = (input: string, key: Key): Press[] => {
   const named = keyOf(input, key)
   if (named !== null) return [{ key: named, text: '' }]

@@ -41,7 +41,7 @@ export const exchangeNames = ({
 }: Exchange): Exchanged => {
   const exchanging = new Map(contested.map((one) => [one.after.id, one]))
   const claims = new Map(taken)
-  /** Who waits for a name that the user gives up, by the id of the user. */
+  /** The entries that wait for a name which a user gives up, by the id of that user. */
   const waiting = new Map<string, Contested[]>()
   const refused = new Map<Contested, string>()
 

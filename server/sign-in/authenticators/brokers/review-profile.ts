@@ -65,7 +65,7 @@ export const reviewProfile = ({ pages, newcomers, users }: Parts): Step => {
       if (!state.broker) return refused('expired', 403)
       const values = { username: form('username').trim(), ...readProfile(form) }
       const taken = await users.findByLogin(realm, values.username, { withEmail: true })
-      // Who has the address already is asked about later, not refused for the name.
+      // An account that has the address already is a question of a later step, no refusal of the name.
       const isTaken = taken !== undefined && taken.user.email_key !== foldName(values.email)
       const wrong = {
         ...fault('username', values.username, usernameErrors(values.username), 'invalid', isTaken),

@@ -84,7 +84,7 @@ const comparePair = async (on: string, name: Tuning, all: Side, without: Side): 
     const theirs: Round[] = []
     for (const side of [all, without]) await runRound(side, side.requests[what], WARM_UP_MS)
     for (let pair = 0; pair < PAIRS; pair += 1) {
-      // Who begins changes, so that what slows down over time is in both.
+      // The first of the two alternates, so that what slows down over time is in both.
       const turns = [
         async () => ours.push(await runRound(all, all.requests[what], ROUND_MS)),
         async () => theirs.push(await runRound(without, without.requests[what], ROUND_MS)),

@@ -9,7 +9,7 @@ import type { Party } from '../../../xml/keys.ts'
 
 export interface SamlpOptions {
   readonly key: Party
-  /** Who is signed in. */
+  /** The user that is signed in. */
   readonly user: { readonly id: string; readonly email: string }
   /** Of the service provider, in PEM. */
   readonly signingCert: string

@@ -1,5 +1,5 @@
 /**
- * Members of groups. A change of members is a list of who joins and who leaves, so that one member into a group of ten thousand
+ * Members of groups. A change of members lists those that join and those that leave, so that one member into a group of ten thousand
  * costs what one member costs; only a change that states all members reads them.
  */
 

@@ -55,7 +55,7 @@ export interface GroupWrites {
   remove(call: ScimCall, known: KnownGroup): Promise<void>
 }
 
-/** Who joins and who leaves, in the end. */
+/** The members that join and that leave, after all operations. */
 interface Moves {
   readonly joining: readonly UserRow[]
   readonly leaving: readonly UserRow[]
