@@ -3,7 +3,7 @@
  * other uses, and those of a variable.
  */
 
-import { isAlias, isSeq, type Scalar } from 'yaml'
+import { isAlias, isSeq } from 'yaml'
 import type { Place } from '../diagnostics.ts'
 import {
   type Cursor,
@@ -150,5 +150,3 @@ export const createEditor = (
     },
   }
 }
-
-export type KeptStyle = Scalar.Type | undefined

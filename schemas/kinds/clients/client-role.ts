@@ -1,4 +1,3 @@
-import type { Static } from 'typebox'
 import { defineKind } from '../../kind.ts'
 import { attributes, fields, id, name, text } from '../../marks.ts'
 
@@ -8,8 +7,6 @@ const spec = fields({
   description: text('What holding it means.'),
   attributes: attributes('Free-form values.'),
 })
-
-export type ClientRoleDoc = Static<typeof spec>
 
 export const ClientRole = defineKind({
   kind: 'client-role',

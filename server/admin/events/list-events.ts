@@ -62,11 +62,6 @@ const details = {
   },
 } as const
 
-export const eventSchema = bodyOf(
-  eventFields,
-  Object.keys(eventFields).filter((field) => field !== 'onBehalfOf'),
-)
-
 const listedEvent = bodyOf(
   { ...eventFields, ...details },
   Object.keys(eventFields).filter((field) => field !== 'onBehalfOf'),

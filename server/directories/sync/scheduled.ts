@@ -108,5 +108,3 @@ export const createScheduledSyncs = (parts: ScheduledParts) => {
     await Promise.all(running.values())
   }
 }
-
-export type ScheduledSyncs = ReturnType<typeof createScheduledSyncs>

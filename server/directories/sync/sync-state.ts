@@ -108,8 +108,6 @@ export const createSyncState = ({
   }
 }
 
-export type SyncState = ReturnType<typeof createSyncState>
-
 /** What a sync of a deleted document has left is that of the document that replaced it. */
 export const takeOverState = ({ db }: Db, deleted: string, provider: string): Statement[] => [
   statement(db.updateTable('directory_absences').set({ provider }).where('provider', '=', deleted)),

@@ -276,5 +276,3 @@ export const createRollback = ({ storage, writer, clock }: RollbackParts) => {
       }
   }
 }
-
-export type Rollback = ReturnType<typeof createRollback>

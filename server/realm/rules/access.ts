@@ -3,7 +3,7 @@
 import type { Permission } from '#schemas/access/permissions.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { Problem } from '#schemas/problems.ts'
-import { kindNamed, kinds } from '#schemas/registry.ts'
+import { kindNamed } from '#schemas/registry.ts'
 import type { Caller } from '#server/http/caller.ts'
 
 /** Reading a child needs the read permission of its parent. */
@@ -12,9 +12,6 @@ export const mayRead = (caller: Caller, kind: Kind): boolean =>
   (kind.parentKind === null ||
     kind.parentKind === kind.kind ||
     mayRead(caller, kindNamed(kind.parentKind)))
-
-export const readableKinds = (caller: Caller): readonly Kind[] =>
-  kinds.filter((kind) => mayRead(caller, kind))
 
 const refuse = (permission: Permission, kind: Kind): never => {
   throw new Problem('forbidden', `${kind.kind}: this needs the permission ${permission}`)

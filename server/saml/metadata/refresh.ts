@@ -178,5 +178,3 @@ export const createMetadataRefresh = (parts: RefreshParts) => {
     if (errors.length > 0) throw new AggregateError(errors, 'metadata could not be refreshed')
   }
 }
-
-export type MetadataRefresh = ReturnType<typeof createMetadataRefresh>

@@ -20,10 +20,6 @@ export function announcement(topic: string): Statement {
   return { sql: NOTIFY, parameters: [topic] }
 }
 
-export function isAnnouncement({ sql }: Statement): boolean {
-  return sql === NOTIFY
-}
-
 export type Listener = (topic: string | null) => void
 
 export class RealmListener {

@@ -52,5 +52,3 @@ export const createUserInfo = ({
     return { ...claims, ...(await vendor.moreClaims?.(read, userInfoUrl)) }
   }
 }
-
-export type UserInfo = ReturnType<typeof createUserInfo>
