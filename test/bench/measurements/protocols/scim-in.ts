@@ -14,11 +14,13 @@ import { insertRows } from '#server/storage/statements.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import { type Backend, type Server, system } from '../../backends.ts'
 import { type Connection, type Request, sendLoad } from '../../load.ts'
-import type { Measurement, Row } from '../../measurement.ts'
+import type { Bench, Measurement, Row } from '../../measurement.ts'
 import * as party from '../../relying-party.ts'
 import { median, medianRatio, quantile } from '../../statistics.ts'
 
 const CREATED = 10_000
+/** In so many parts, which take turns with those of the other server. */
+const PARTS = 5
 const AT_ONCE = 16
 const USERS = 100_000
 const MEMBERS = 10_000
@@ -115,10 +117,28 @@ const fill = async (areas: Areas): Promise<void> => {
     await storage.commit([{ sql: 'analyze users, user_names, user_groups', parameters: [] }])
 }
 
-const createOn = ({ url }: Server, path?: string) =>
-  sendLoad(url, AT_ONCE, { ms: LONG, most: CREATED }, (connection, n) =>
-    connection.send(userNamed(`new-${n}`, path), 201),
-  )
+/** Where users are created, and how fast each part of them was. */
+interface Loaded {
+  readonly server: Server
+  readonly path: string
+  readonly rates: number[]
+}
+
+const loadedBy = (server: Server, path: string): Loaded => ({ server, path, rates: [] })
+
+const createInTurns = async (all: readonly Loaded[]): Promise<void> => {
+  const most = CREATED / PARTS
+  for (let part = 0; part < PARTS; part += 1)
+    for (const { server, path, rates } of all) {
+      const { perSecond } = await sendLoad(
+        server.url,
+        AT_ONCE,
+        { ms: LONG, most },
+        (connection, n) => connection.send(userNamed(`new-${part * most + n}`, path), 201),
+      )
+      rates.push(perSecond)
+    }
+}
 
 const timesOf = async (
   { url }: Server,
@@ -183,48 +203,65 @@ const stormOn = async ({ url }: Server): Promise<Row> => {
   }
 }
 
-const measureOn = async (backend: Backend, bare: number): Promise<Row[]> => {
+const withFull = async (backend: Backend): Promise<Row[]> => {
   const on = backend.name
-  const [empty, full] = [await backend.create(), await backend.create()]
+  const full = await backend.create()
   try {
-    await empty.withParts(open)
-    const first = await empty.serve()
-    const { perSecond } = await createOn(first)
-    const storm = await stormOn(first)
     await full.withParts(fill)
-    const second = await full.serve()
+    const server = await full.serve()
     return [
-      {
-        what: 'create',
-        on,
-        'per s': perSecond,
-        'scimmy, per s': bare,
-        '× scimmy': perSecond / bare,
-      },
-      { what: `find one of ${USERS.toLocaleString('en')}`, on, ...(await findOne(second)) },
+      { what: `find one of ${USERS.toLocaleString('en')}`, on, ...(await findOne(server)) },
       {
         what: `one more of ${MEMBERS.toLocaleString('en')} members`,
         on,
-        ...(await joinOne(second)),
+        ...(await joinOne(server)),
       },
-      { what: 'tokens in a storm of creates', on, ...storm },
     ]
   } finally {
-    await empty.remove()
     await full.remove()
   }
 }
 
-export const measureScimIn: Measurement = async ({ backends, serveScript }) => {
+const withEmpty = async (
+  { backends, serveScript }: Bench,
+  ends: (() => Promise<void>)[],
+): Promise<Row[]> => {
   const peer = await serveScript('peer-scimmy')
-  const bare = await createOn(peer, '/scim/v2')
-  await peer.stop()
+  ends.push(peer.stop)
+  const scimmy = loadedBy(peer, '/scim/v2')
+  const ours: (Loaded & { readonly on: string })[] = []
+  for (const { name: on, create } of backends) {
+    const database = await create()
+    ends.push(database.remove)
+    await database.withParts(open)
+    ours.push({ on, ...loadedBy(await database.serve(), base) })
+  }
+  await createInTurns([scimmy, ...ours])
+  const rows: Row[] = ours.map(({ on, rates }) => ({
+    what: 'create',
+    on,
+    'per s': median(rates),
+    'scimmy, per s': median(scimmy.rates),
+    '× scimmy': medianRatio(rates, scimmy.rates),
+  }))
+  for (const { on, server } of ours)
+    rows.push({ what: 'tokens in a storm of creates', on, ...(await stormOn(server)) })
+  return rows
+}
+
+export const measureScimIn: Measurement = async (bench) => {
+  const ends: (() => Promise<void>)[] = []
   const rows: Row[] = []
-  for (const backend of backends) rows.push(...(await measureOn(backend, bare.perSecond)))
+  try {
+    rows.push(...(await withEmpty(bench, ends)))
+  } finally {
+    for (const end of ends.toReversed()) await end()
+  }
+  for (const backend of bench.backends) rows.push(...(await withFull(backend)))
   return {
     title: 'SCIM: what a sender writes and finds',
     notes: [
-      `${CREATED.toLocaleString('en')} users by single requests over ${AT_ONCE} connections; scimmy keeps them in memory and checks no name`,
+      `${CREATED.toLocaleString('en')} users by single requests over ${AT_ONCE} connections, in ${PARTS} parts that take turns with scimmy, which keeps them in memory and checks no name`,
       `${STORMS} storms of ${STORM_MS} ms, each after as long without one`,
       'goals: × scimmy 1 or more; find one 20 ms at p99; one member 50 ms; × quiet 2 or less',
     ],

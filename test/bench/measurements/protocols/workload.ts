@@ -6,13 +6,13 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout } from 'node:timers/promises'
 import { WorkloadIdentity } from '#schemas/kinds/provisioning/workload-identity.ts'
 import { restDoor } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { audience, exchangeForm, newAddress, subject } from '../../../workload/fixture.ts'
 import { makeKey, openPlatform, type Platform } from '../../../workload/platform.ts'
 import { type Backend, type Server, system } from '../../backends.ts'
+import { startGarbage } from '../../garbage-thread.ts'
 import { type Load, type Request, sendLoad } from '../../load.ts'
 import type { Measurement, Row } from '../../measurement.ts'
 import * as party from '../../relying-party.ts'
@@ -22,6 +22,8 @@ const ROUNDS = 9
 const ROUND_MS = 2_000
 const WARM_UP_MS = 6_000
 const CONNECTIONS = 16
+/** Of those beside a storm: so few that their times are the server's, and no queue of their own. */
+const OTHERS = 2
 const GARBAGE = 10_000
 /** Each is refused after a second, and so sends two in a round: 10,000 in all. */
 const GARBAGE_CONNECTIONS = Math.ceil((GARBAGE * 1000) / (ROUNDS * ROUND_MS))
@@ -64,18 +66,22 @@ const jwtsOf = (platform: Platform): Promise<string[]> => {
   return Promise.all(issuers.map((iss) => platform.sign({ iss, ...claims })))
 }
 
-const load = (server: Server, ms: number, request: () => Request): Promise<Load> =>
-  sendLoad(server.url, CONNECTIONS, { ms }, (connection) => connection.send(request(), 200))
+const load = (
+  server: Server,
+  ms: number,
+  request: () => Request,
+  connections = CONNECTIONS,
+): Promise<Load> =>
+  sendLoad(server.url, connections, { ms }, (connection) => connection.send(request(), 200))
 
-/** Evenly: connections that begin together would send together every second. */
-const sendGarbage = (server: Server): Promise<Load> =>
-  sendLoad(server.url, GARBAGE_CONNECTIONS, { ms: ROUND_MS }, async (connection, begun) => {
-    if (begun < GARBAGE_CONNECTIONS) await setTimeout((begun * 1000) / GARBAGE_CONNECTIONS)
-    await connection.send(exchange('garbage'), 401)
+const startStorm = ({ url }: Server) =>
+  startGarbage({
+    url,
+    request: exchange('garbage'),
+    status: 401,
+    connections: GARBAGE_CONNECTIONS,
+    ms: ROUND_MS,
   })
-
-const p99 = (loads: readonly Load[]): number =>
-  median(loads.map(({ times }) => quantile(times, 0.99)))
 
 const measureOn = async (backend: Backend, platform: Platform, trust: string): Promise<Row[]> => {
   const database = await backend.create()
@@ -93,31 +99,40 @@ const measureOn = async (backend: Backend, platform: Platform, trust: string): P
       return exchange(jwts[sent % jwts.length] ?? '')
     }
     const credentials = party.clientCredentials()
-    const rounds = {
-      client_credentials: [] as Load[],
-      'workload JWT (RS256)': [] as Load[],
-      'client_credentials in a storm of garbage': [] as Load[],
-    }
+    const rounds = { credentials: [] as Load[], exchange: [] as Load[] }
+    const others = { alone: [] as Load[], besideGarbage: [] as Load[] }
+    const fewCredentials = () => load(server, ROUND_MS, () => credentials, OTHERS)
     await load(server, WARM_UP_MS, () => credentials)
     await load(server, WARM_UP_MS, next)
     for (let round = 0; round < ROUNDS; round += 1) {
-      rounds.client_credentials.push(await load(server, ROUND_MS, () => credentials))
-      rounds['workload JWT (RS256)'].push(await load(server, ROUND_MS, next))
-      const [during] = await Promise.all([
-        load(server, ROUND_MS, () => credentials),
-        sendGarbage(server),
-      ])
-      rounds['client_credentials in a storm of garbage'].push(during)
+      rounds.credentials.push(await load(server, ROUND_MS, () => credentials))
+      rounds.exchange.push(await load(server, ROUND_MS, next))
+      others.alone.push(await fewCredentials())
+      const storm = await startStorm(server)
+      others.besideGarbage.push(await fewCredentials())
+      await storm.ended
     }
     const rates = (loads: readonly Load[]): number[] => loads.map(({ perSecond }) => perSecond)
-    return Object.entries(rounds).map(([what, loads]) => ({
+    const p99s = (loads: readonly Load[]): number[] =>
+      loads.map(({ times }) => quantile(times, 0.99))
+    const rowOf = (what: string, loads: readonly Load[]): Row => ({
       what,
       on: backend.name,
       'per second': Math.round(median(rates(loads))),
-      'p99 ms': p99(loads),
-      'of client_credentials': medianRatio(rates(loads), rates(rounds.client_credentials)),
-      'p99 × alone': p99(loads) / p99(rounds.client_credentials),
-    }))
+      'p99 ms': median(p99s(loads)),
+    })
+    return [
+      rowOf('client_credentials', rounds.credentials),
+      {
+        ...rowOf('workload JWT (RS256)', rounds.exchange),
+        'of client_credentials': medianRatio(rates(rounds.exchange), rates(rounds.credentials)),
+      },
+      rowOf(`client_credentials over ${OTHERS} connections`, others.alone),
+      {
+        ...rowOf('the same beside a storm of garbage', others.besideGarbage),
+        'p99 × alone': medianRatio(p99s(others.besideGarbage), p99s(others.alone)),
+      },
+    ]
   } finally {
     await database.remove()
   }
@@ -137,7 +152,7 @@ export const measureWorkload: Measurement = async ({ backends }) => {
       notes: [
         `${ROUNDS} interleaved rounds of ${ROUND_MS} ms over ${CONNECTIONS} connections; the keys of the issuer are known`,
         'the aim is 60 % of client_credentials: a signature is verified besides the one that is made',
-        `the storm: ${GARBAGE} JWTs that are none, evenly over ${GARBAGE_CONNECTIONS} connections, from the same process as the load`,
+        `the storm: ${GARBAGE} JWTs that are none, evenly over ${GARBAGE_CONNECTIONS} connections, from a thread of its own`,
       ],
       rows,
     }

@@ -1,0 +1,40 @@
+/**
+ * Sends requests that are refused, in a thread: beside them the generator of a load would wait for itself, and the times of that
+ * load would be its own.
+ */
+import { randomInt } from 'node:crypto'
+import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
+import { type Request, sendLoad } from './load.ts'
+
+interface Garbage {
+  readonly url: string
+  readonly request: Request
+  readonly status: number
+  readonly connections: number
+  readonly ms: number
+}
+
+/** Of the range for benchmarks (RFC 2544): limits count by address. */
+const anyAddress = (): string => `198.${randomInt(18, 20)}.${randomInt(256)}.${randomInt(256)}`
+
+/** Evenly: connections that begin together would send together every second. */
+const send = ({ url, request, status, connections, ms }: Garbage): Promise<unknown> =>
+  sendLoad(url, connections, { ms }, async (connection, begun) => {
+    if (begun < connections) await setTimeout((begun * 1000) / connections)
+    const headers = { ...request.headers, 'x-forwarded-for': anyAddress() }
+    await connection.send({ ...request, headers }, status)
+  })
+
+/** Once the thread has begun; `ended` is that of its last answer. */
+export const startGarbage = async (garbage: Garbage): Promise<{ ended: Promise<unknown> }> => {
+  const thread = new Worker(new URL(import.meta.url), { workerData: garbage })
+  await once(thread, 'message')
+  return { ended: once(thread, 'exit') }
+}
+
+if (!isMainThread) {
+  parentPort?.postMessage('begins')
+  await send(workerData)
+}
