@@ -7,11 +7,11 @@ import { randomBytes } from 'node:crypto'
 import { lstatSync, readFileSync, rmSync } from 'node:fs'
 import { isObject } from '#schemas/json-schema.ts'
 import { own } from '#schemas/own.ts'
-import { writePrivately } from '../dev/private-file.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import type { SecretOf } from '../planning/changeset.ts'
 import type { Change, Plan, RealmPlan } from '../planning/plan.ts'
 import { generatedSecrets } from '../planning/warnings/unkept-secrets.ts'
+import { writePrivateFile } from '../private-file.ts'
 
 /** By realm, `kind/key` and field. */
 type Content = Record<string, Record<string, Record<string, string>>>
@@ -64,7 +64,7 @@ const withAll = (content: Content, made: readonly Made[]): Content => {
 }
 
 const save = (file: string, content: Content): void =>
-  writePrivately(file, `${JSON.stringify(content, null, 2)}\n`)
+  writePrivateFile(file, `${JSON.stringify(content, null, 2)}\n`)
 
 export interface MadeSecrets {
   readonly plan: Plan

@@ -6,7 +6,7 @@
 import { dirname } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { CommandError, exitCodes } from '../exit.ts'
-import { makePrivateFolder } from './private-file.ts'
+import { makePrivateFolder } from '../private-file.ts'
 
 const busy = 5
 const pauseMs = 50

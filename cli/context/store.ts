@@ -8,7 +8,7 @@ import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { isObject } from '#schemas/json-schema.ts'
 import { CommandError, exitCodes } from '../exit.ts'
-import { writePrivateFile } from './private-file.ts'
+import { writeInPrivateFolder } from '../private-file.ts'
 
 export type Env = Readonly<Record<string, string | undefined>>
 
@@ -136,7 +136,7 @@ const parse = (file: string, text: string): Memory => {
 }
 
 const write = (file: string, memory: Memory): void =>
-  writePrivateFile(file, `${JSON.stringify(memory, null, 2)}\n`)
+  writeInPrivateFolder(file, `${JSON.stringify(memory, null, 2)}\n`)
 
 export const openStore = (env: Env): Store => {
   const file = storeFile(env)

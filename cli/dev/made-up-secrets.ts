@@ -7,7 +7,7 @@ import { randomInt } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { isObject } from '#schemas/json-schema.ts'
-import { writePrivately } from './private-file.ts'
+import { writePrivateFile } from '../private-file.ts'
 
 /** Without characters that are taken for each other. */
 const alphabet = 'abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789'
@@ -64,7 +64,7 @@ export const openMadeUpSecrets = (folder: string): MadeUpSecrets => {
       const missing = [...new Set(names)].filter((name) => !known.has(name))
       if (missing.length === 0) return missing
       for (const name of missing) known.set(name, makeSecret())
-      writePrivately(file, `${JSON.stringify(Object.fromEntries(known), null, 2)}\n`)
+      writePrivateFile(file, `${JSON.stringify(Object.fromEntries(known), null, 2)}\n`)
       return missing
     },
   }

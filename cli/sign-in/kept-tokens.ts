@@ -8,8 +8,8 @@ import { readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isObject } from '#schemas/json-schema.ts'
 import { withLock } from '../context/lock.ts'
-import { writePrivateFile } from '../context/private-file.ts'
 import { type Env, type KeptIn, sessionKey, storeFile } from '../context/store.ts'
+import { writeInPrivateFolder } from '../private-file.ts'
 import { openKeychain } from './keychain.ts'
 import type { UserTokens } from './token-endpoint.ts'
 
@@ -79,7 +79,7 @@ export const keptTokens = (
         return keychain.name
       }
       await keychain?.remove(account)
-      writePrivateFile(file, `${text}\n`)
+      writeInPrivateFolder(file, `${text}\n`)
       return 'file'
     },
     remove: async () => {

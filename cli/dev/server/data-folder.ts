@@ -8,8 +8,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { makeFolder } from '../../make-folder.ts'
+import { writePrivateFile } from '../../private-file.ts'
 import { makeSecret } from '../made-up-secrets.ts'
-import { writePrivately } from '../private-file.ts'
 
 export const keptFolderName = '.iamctl-dev'
 
@@ -71,7 +71,7 @@ const prepareKept = (path: string, reset: boolean): void => {
 }
 
 const passwordIn = (file: string): string => {
-  if (!existsSync(file)) writePrivately(file, `${makeSecret()}\n`)
+  if (!existsSync(file)) writePrivateFile(file, `${makeSecret()}\n`)
   return readFileSync(file, 'utf8').trim()
 }
 
