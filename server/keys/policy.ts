@@ -14,6 +14,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
+import { settingsOf } from '#server/storage/documents/settings.ts'
 import type { SigningKeyRow } from '#server/storage/tables/tables.ts'
 import {
   currentKeys,
@@ -50,11 +51,8 @@ export interface KeyPolicyParts {
 
 /** The longest that anything signed for the realm stays valid, in milliseconds. */
 const longestLife = async (view: RealmView): Promise<number> => {
-  const settings = await view.get(Settings.kind, Settings.kind)
-  const { accessTokenLifespan, ssoSessionMaxLifespan } = complete(
-    Settings,
-    settings?.body ?? {},
-  ) as SettingsDoc
+  const settings = (await settingsOf(view)) ?? (complete(Settings, {}) as SettingsDoc)
+  const { accessTokenLifespan, ssoSessionMaxLifespan } = settings
   let longest = Math.max(accessTokenLifespan, ssoSessionMaxLifespan)
   for (const { body } of await view.list(Client.kind)) {
     const own = body as Partial<ClientDoc>

@@ -8,6 +8,7 @@ import type { Channel } from '#schemas/drivers/messaging.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
+import { requireSettings } from '#server/storage/documents/settings.ts'
 import { DeliveryError, type DriverTools, type Message, type Provider } from './driver.ts'
 import { createDrivers } from './drivers/index.ts'
 import { createLogDriver } from './drivers/log.ts'
@@ -20,7 +21,6 @@ import {
   type MessageUser,
   type Rendered,
   render,
-  settingsIn,
   type Template,
   type Values,
   valuesFor,
@@ -200,7 +200,7 @@ export const openMessaging = (parts: MessagingParts): Messaging => {
       const found = await candidates(view, recipient)
       if ('reason' in found) return { ready: false, reason: found.reason }
       if (templateKey === undefined) return { ready: true }
-      const locales = localesFor(await settingsIn(view), undefined)
+      const locales = localesFor(await requireSettings(view), undefined)
       const written = await writtenIn(view, templateKey, recipient.channel, locales)
       return 'reason' in written ? { ready: false, reason: written.reason } : { ready: true }
     },
@@ -209,7 +209,7 @@ export const openMessaging = (parts: MessagingParts): Messaging => {
       const { view, templateKey, channel, user, values } = delivery
       const found = await candidates(view, delivery)
       if ('reason' in found) return { status: 'inert', reason: found.reason }
-      const settings = await settingsIn(view)
+      const settings = await requireSettings(view)
       const wanted = delivery.locale ?? user?.attributes?.['locale']?.[0]
       const locales = localesFor(settings, wanted)
       const written = await writtenIn(view, templateKey, channel, locales)
@@ -228,7 +228,7 @@ export const openMessaging = (parts: MessagingParts): Messaging => {
       const alsoDisabled = recipient.driver !== undefined
       const found = await candidates(view, recipient, { alsoDisabled })
       if ('reason' in found) return { status: 'inert', reason: found.reason }
-      const { displayName } = await settingsIn(view)
+      const { displayName } = await requireSettings(view)
       const realm = oneLine(displayName || view.realm)
       const message = { subject: `Test from ${realm}`, text: `A test message from ${realm}.\n` }
       return deliver(found.providers, recipient, { id: newId(), ...message })
@@ -237,7 +237,7 @@ export const openMessaging = (parts: MessagingParts): Messaging => {
     async preview({ view, templateKey, channel, locale, sample }) {
       const way = channel ?? (await channelOf(view, templateKey))
       if (way === undefined) return null
-      const settings = await settingsIn(view)
+      const settings = await requireSettings(view)
       const locales = localesFor(settings, locale)
       const template = await findTemplate(view, templateKey, way, locales)
       if (!template) return null

@@ -6,7 +6,7 @@ import {
   MessageTemplate,
   type MessageTemplateDoc,
 } from '#schemas/kinds/notifications/message-template.ts'
-import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { own } from '#schemas/own.ts'
 import { fillPlaceholders } from '#schemas/text/placeholders.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
@@ -32,12 +32,6 @@ export interface Rendered {
   readonly subject: string
   readonly text: string
   readonly html?: string
-}
-
-export const settingsIn = async (view: RealmView): Promise<SettingsDoc> => {
-  const document = await view.get(Settings.kind, Settings.kind)
-  if (!document) throw new Error(`the realm ${view.realm} has no settings`)
-  return contentOf<SettingsDoc>(document)
 }
 
 /** Languages to look for, the best first; a realm that lists its languages is not written in another. */

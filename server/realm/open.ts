@@ -1,6 +1,6 @@
 /** Opens the configuration of realms: the write path, and what is read, applied and presented through it. */
 
-import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Config } from '#server/config/index.ts'
 import type { CredentialsArea } from '#server/credentials/open.ts'
@@ -8,7 +8,7 @@ import type { Secrets } from '#server/keys/secrets.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
+import { settingsOf } from '#server/storage/documents/settings.ts'
 import type { UsersArea } from '#server/users/open.ts'
 import { createBehaviours } from './behaviours/index.ts'
 import { createChangesets } from './changesets/changesets.ts'
@@ -62,8 +62,7 @@ export const openRealm = (needs: RealmNeeds) => {
     /** The settings of a realm as of now; null where there is no such realm. */
     settingsOf: async (realm: string): Promise<SettingsDoc | null> => {
       const view = await copy.fresh(realm)
-      const document = await view?.get(Settings.kind, Settings.kind)
-      return document ? contentOf<SettingsDoc>(document) : null
+      return (view && (await settingsOf(view))) ?? null
     },
   }
 }

@@ -4,7 +4,6 @@
  * printed once and must be changed; second factors, sessions and locks are removed.
  */
 
-import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import { ConfigError, type ConfigSources, loadConfig } from '#server/config/index.ts'
 import { removeCredential } from '#server/credentials/credential-removal.ts'
 import { credentialsOf } from '#server/credentials/credentials.ts'
@@ -14,7 +13,7 @@ import { createLogger } from '#server/platform/logger.ts'
 import { randomToken } from '#server/platform/random.ts'
 import { masterRealm } from '#server/realm/realms.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
+import { requireSettings } from '#server/storage/documents/settings.ts'
 import { readSchema } from '#server/storage/maintenance.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { type LowerAreas, openLowerAreas } from './open.ts'
@@ -48,12 +47,6 @@ const administratorIn = async (
   return user
 }
 
-const settingsOf = async (view: RealmView): Promise<SettingsDoc> => {
-  const document = await view.get(Settings.kind, Settings.kind)
-  if (!document) throw new ConfigError(`the realm ${view.realm} has no settings`)
-  return contentOf<SettingsDoc>(document)
-}
-
 const resetIn = async (areas: LowerAreas, name: string): Promise<ResetAdmin> => {
   const { copy, users, credentials, sessions, storage } = areas
   const { passwords, bruteForce } = credentials
@@ -62,7 +55,11 @@ const resetIn = async (areas: LowerAreas, name: string): Promise<ResetAdmin> => 
   if (!view) throw new ConfigError('there is no administrator yet: start the server first')
   const user = await administratorIn(users, view, name)
   const password = newPassword()
-  const { statements, errors } = await passwords.prepare(await settingsOf(view), user, password)
+  const { statements, errors } = await passwords.prepare(
+    await requireSettings(view),
+    user,
+    password,
+  )
   if (errors.length > 0)
     throw new ConfigError(
       `the password policy of the realm ${view.realm} refuses a random password: ${errors.map(({ message }) => message).join('; ')}`,

@@ -1,8 +1,8 @@
 /** A realm as an issuer: its configuration, its settings, its name in tokens. */
 
-import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { Copy, MarkedView, RealmView } from '#server/storage/documents/copy.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
+import { settingsOf } from '#server/storage/documents/settings.ts'
 
 export interface Issuer {
   readonly name: string
@@ -39,8 +39,7 @@ export const createIssuers = ({ copy, baseUrl, master }: IssuerParts): Issuers =
   const marked = new WeakMap<MarkedView, Issuer>()
 
   const make = async (view: RealmView): Promise<Issuer | undefined> => {
-    const document = await view.get(Settings.kind, Settings.kind)
-    const settings = document && contentOf<SettingsDoc>(document)
+    const settings = await settingsOf(view)
     if (!settings || (!settings.enabled && view.realm !== master)) return undefined
     const url = `${baseUrl}/realms/${view.realm}`
     const issuer = { name: view.realm, url, baseUrl, view, settings }

@@ -3,7 +3,6 @@
  * as read only at the end: a sync that ends early is done again by the next.
  */
 
-import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { SyncReport } from '#schemas/wire/directory-sync.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -11,7 +10,7 @@ import { newId } from '#server/platform/ids.ts'
 import { withinBulkBound } from '#server/platform/tuning/memory.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
+import { settingsOf } from '#server/storage/documents/settings.ts'
 import { inSlices } from '#server/storage/statements.ts'
 import type { DirectorySyncRow } from '#server/storage/tables/directory-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
@@ -209,8 +208,8 @@ export const createSync = (parts: SyncParts): Synchronize => {
   ): Promise<SyncReport> => {
     const { directory, by, dryRun = false, signal } = request
     const view = await copy.fresh(directory.realm)
-    const settings = await view?.get(Settings.kind, Settings.kind)
-    if (!view || !settings) throw new Error(`there is no realm ${directory.realm}`)
+    const settings = view && (await settingsOf(view))
+    if (!settings) throw new Error(`there is no realm ${directory.realm}`)
     const linked = await linkedTo(directory)
     const before = lease?.before ?? (await state.read(directory.id))
     const tell = createProgress(
@@ -226,7 +225,7 @@ export const createSync = (parts: SyncParts): Synchronize => {
     const listed = dryRun ? plan.changes.slice(0, mostListed) : []
     const input: ApplyInput = {
       directory,
-      defaultRole: contentOf<SettingsDoc>(settings).defaultRole,
+      defaultRole: settings.defaultRole,
       by,
       now: clock.now(),
       hold: () => {

@@ -1,12 +1,12 @@
 /** Context of a request to the pages of a realm: the realm, whether it is enabled, and the session. */
 
 import type { FastifyRequest } from 'fastify'
-import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { PageContext, Pages } from '#server/http/pages/pages.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
+import { settingsOf } from '#server/storage/documents/settings.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import type { Browser } from './browser.ts'
 
@@ -38,9 +38,8 @@ export const createVisits =
   async (request: FastifyRequest<RealmRoute>): Promise<Visit> => {
     const { realm } = request.params
     const view = await copy.fresh(realm)
-    const document = await view?.get(Settings.kind, Settings.kind)
-    if (!view || !document) throw new Problem('not-found', 'There is no such realm.')
-    const settings = contentOf<SettingsDoc>(document)
+    const settings = view && (await settingsOf(view))
+    if (!settings) throw new Problem('not-found', 'There is no such realm.')
     const isOpen = settings.enabled || realm === master
     const cookie = browser.sessionCookie(request, realm)
     const current =

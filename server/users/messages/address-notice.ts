@@ -6,10 +6,10 @@
 
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
-import { settingsIn } from '#server/messaging/templates.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
+import { requireSettings } from '#server/storage/documents/settings.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { AddressUndos } from './address-undos.ts'
 import type { Post } from './post.ts'
@@ -92,7 +92,7 @@ export const createAddressNotice = ({
       )
       if (moved.length === 0 || !(await messaging.ready(view, { channel: 'EMAIL' })).ready)
         return []
-      const { verifyEmail } = await settingsIn(view)
+      const { verifyEmail } = await requireSettings(view)
       const canUndo = ({ before, after, isFinal = false }: AddressChange): boolean =>
         !isFinal && after.managed === 0 && (before.email_verified === 1 || !verifyEmail)
       return moved.flatMap((change) => (canUndo(change) ? undoable(change) : plain(change)))

@@ -15,12 +15,13 @@ import type { Job, JobHandler, Outcome } from '#server/jobs/job.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import { DeliveryError } from '#server/messaging/driver.ts'
 import type { Delivery, Messaging } from '#server/messaging/sender.ts'
-import { type MessageUser, settingsIn } from '#server/messaging/templates.ts'
+import type { MessageUser } from '#server/messaging/templates.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import { decrypt, encrypt } from '#server/platform/sealing.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
+import { requireSettings } from '#server/storage/documents/settings.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { foldName } from '../names.ts'
 import { boundsOf, type Cause, type Limit, type MessageLimits } from './message-limits.ts'
@@ -127,7 +128,7 @@ export const createPost = (parts: PostParts): Post => {
 
   /** An attempt that was repeated is counted once. */
   const limitOf = async (view: RealmView, { cause, to }: Addressed, attempt: number) => {
-    const bounds = attempt > 1 ? [] : boundsOf(await settingsIn(view), cause, to)
+    const bounds = attempt > 1 ? [] : boundsOf(await requireSettings(view), cause, to)
     return bounds.length === 0 ? undefined : limits.take(view.realm, bounds)
   }
 
