@@ -7,7 +7,8 @@ import {
 } from '#schemas/kinds/sign-in/identity-provider.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
-import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import { perDocument } from '#server/storage/documents/kept.ts'
 import type { Provider } from './protocol.ts'
 import type { Purpose } from './trips/trips.ts'
 
@@ -32,18 +33,11 @@ export const nameOf = ({
 }: Pick<ListedProvider, 'doc' | 'protocol' | 'alias'>): string =>
   doc.displayName ?? brands[protocol] ?? alias
 
-/** A document stays the same until it changes, and so does what follows from it. */
-const known = new WeakMap<StoredDocument, ListedProvider>()
-
-const listed = (document: StoredDocument): ListedProvider => {
-  const before = known.get(document)
-  if (before) return before
+const listed = perDocument((document): ListedProvider => {
   const { realm, id } = document
   const doc = contentOf<IdentityProviderDoc>(document)
-  const provider = { realm, id, alias: doc.alias, protocol: doc.protocol, doc }
-  known.set(document, provider)
-  return provider
-}
+  return { realm, id, alias: doc.alias, protocol: doc.protocol, doc }
+})
 
 /** What decides whether a provider may be used. */
 export type Use = Pick<Purpose, 'kind'> & { readonly organization?: string | undefined }
@@ -69,11 +63,7 @@ export const createProviders = ({
   const isUsable = (provider: ListedProvider, use: Use): boolean =>
     isServed(provider.protocol) && isFor(provider, use)
 
-  const opened = new WeakMap<StoredDocument, Provider>()
-
-  const open = (document: StoredDocument): Provider => {
-    const before = opened.get(document)
-    if (before) return before
+  const open = perDocument((document): Provider => {
     const { realm, kind, id, secrets } = document
     const provider = listed(document)
     const config: Record<string, unknown> = { ...provider.doc.config }
@@ -81,10 +71,8 @@ export const createProviders = ({
       const value = vault.reveal({ realm, kind, id }, pointer, stored)
       if (value !== null) config[pointer.replace('/config/', '')] = value
     }
-    const whole = { ...provider, config: config as Provider['config'] }
-    opened.set(document, whole)
-    return whole
-  }
+    return { ...provider, config: config as Provider['config'] }
+  })
 
   return {
     /** Those that may be used, by alias. */

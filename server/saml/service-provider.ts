@@ -9,7 +9,8 @@ import {
 } from '#schemas/kinds/clients/saml-client.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'
-import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import { perDocument } from '#server/storage/documents/kept.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 
 /** Where a response may be sent, and how. */
@@ -51,13 +52,9 @@ const certificateOf = (value: string | undefined): X509Certificate[] => {
   return certificate ? [certificate] : []
 }
 
-const made = new WeakMap<StoredDocument, ServiceProvider>()
-
-const providerOf = (document: StoredDocument): ServiceProvider => {
-  const before = made.get(document)
-  if (before) return before
+const providerOf = perDocument((document): ServiceProvider => {
   const doc = contentOf<SamlClientDoc>(document)
-  const provider: ServiceProvider = {
+  return {
     id: document.id,
     entityId: document.key,
     displayName: samlDisplayNameOf({ ...doc, entityId: document.key }),
@@ -68,9 +65,7 @@ const providerOf = (document: StoredDocument): ServiceProvider => {
       .map(({ publicKey }) => publicKey),
     encryptionCertificate: certificateOf(doc.encryptionCertificate)[0],
   }
-  made.set(document, provider)
-  return provider
-}
+})
 
 /** Nothing for one that does not exist or is disabled: from outside they are the same. */
 export const findServiceProvider = async (

@@ -16,6 +16,7 @@ import type { Shares } from '#server/authz/shares.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { perView } from '#server/storage/documents/kept.ts'
 import type { ResourceShareRow } from '#server/storage/tables/authz-tables.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import { usersByIds } from '#server/users/user-rows.ts'
@@ -88,22 +89,14 @@ interface Managed {
   readonly doc: AuthzResourceDoc
 }
 
-const managed = new WeakMap<RealmView, Promise<readonly Managed[]>>()
-
-/** Resources with owners who decide; a view is the same object until the realm changes. */
-const managedIn = (view: RealmView): Promise<readonly Managed[]> => {
-  const known =
-    managed.get(view) ??
-    view.list(AuthzResource.kind).then((documents) =>
-      documents.flatMap((document) => {
-        const doc = contentOf<AuthzResourceDoc>(document)
-        return doc.ownerManagedAccess && doc.owner ? [{ document, doc }] : []
-      }),
-    )
-  managed.set(view, known)
-  known.catch(() => managed.delete(view))
-  return known
-}
+/** Resources with owners who decide. */
+const managedIn = perView(
+  async (view): Promise<readonly Managed[]> =>
+    (await view.list(AuthzResource.kind)).flatMap((document) => {
+      const doc = contentOf<AuthzResourceDoc>(document)
+      return doc.ownerManagedAccess && doc.owner ? [{ document, doc }] : []
+    }),
+)
 
 /** Whether the realm has anything to share. */
 export const offersSharing = async (view: RealmView): Promise<boolean> =>

@@ -4,6 +4,7 @@ import { underProfile } from '#schemas/access/client-profile.ts'
 import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { perDocument } from '#server/storage/documents/kept.ts'
 import type { Issuer } from './issuers.ts'
 
 export interface TokenClient {
@@ -16,20 +17,14 @@ export interface TokenClient {
   readonly document: StoredDocument
 }
 
-const clients = new WeakMap<StoredDocument, TokenClient>()
-
-export const clientOf = (document: StoredDocument): TokenClient => {
-  const before = clients.get(document)
-  if (before) return before
-  const client = {
+export const clientOf = perDocument(
+  (document): TokenClient => ({
     id: document.id,
     clientId: document.key,
     doc: underProfile(contentOf<ClientDoc>(document)),
     document,
-  }
-  clients.set(document, client)
-  return client
-}
+  }),
+)
 
 /** A client by the name that a request gives; without one, the reason for the client's developer, if there is more to say. */
 export interface FoundClient {

@@ -4,18 +4,12 @@
  */
 
 import { commandLineFaults, commandLineId } from '#schemas/access/command-line.ts'
-import type { StoredDocument } from '#server/storage/documents/document.ts'
+import { perDocument } from '#server/storage/documents/kept.ts'
 import type { TokenClient } from './client.ts'
 
-const known = new WeakMap<StoredDocument, boolean>()
-
-const isAsBorn = (document: StoredDocument): boolean => {
-  const before = known.get(document)
-  if (before !== undefined) return before
-  const isIt = document.origin === 'built-in' && commandLineFaults(document.body).length === 0
-  known.set(document, isIt)
-  return isIt
-}
+const isAsBorn = perDocument(
+  ({ origin, body }) => origin === 'built-in' && commandLineFaults(body).length === 0,
+)
 
 export const isCommandLine = ({ clientId, document }: TokenClient): boolean =>
   clientId === commandLineId && isAsBorn(document)

@@ -1,7 +1,7 @@
 /** Limits of the endpoint, which is open to everybody: per address, equal time for every cause, and labels of metrics. */
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
-import { createFindCredential } from '#server/provisioning/workload/credentials.ts'
+import { findCredential } from '#server/provisioning/workload/credentials.ts'
 import { createExchange } from '#server/provisioning/workload/exchange.ts'
 import { createJudge } from '#server/provisioning/workload/judge.ts'
 import { refusalTimes } from '#server/provisioning/workload/refusal-time.ts'
@@ -111,7 +111,7 @@ describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) 
     const exchange = createExchange({
       judge: createJudge({
         clock: world.clock,
-        find: createFindCredential(),
+        find: findCredential,
         keysOf: () => async (text) => {
           if (text.endsWith('forged')) throw new Error('no key')
           return { payload: claimsOf(text), protectedHeader: { alg: 'RS256' } }

@@ -6,6 +6,7 @@ import {
 } from '#schemas/kinds/provisioning/workload-identity.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { perView } from '#server/storage/documents/kept.ts'
 import { audienceOf, type WorkloadClaims } from './workload-token.ts'
 
 export interface WorkloadCredential {
@@ -13,11 +14,9 @@ export interface WorkloadCredential {
   readonly doc: WorkloadIdentityDoc
 }
 
-type Index = ReadonlyMap<string, WorkloadCredential>
-
 const conditions = (...values: readonly string[]): string => JSON.stringify(values)
 
-const indexOf = async (view: RealmView): Promise<Index> => {
+const indexOf = perView(async (view): Promise<ReadonlyMap<string, WorkloadCredential>> => {
   const documents = await view.list(WorkloadIdentity.kind)
   return new Map(
     documents.map((document) => {
@@ -25,7 +24,7 @@ const indexOf = async (view: RealmView): Promise<Index> => {
       return [conditions(doc.issuer, doc.subject, doc.audience), { document, doc }]
     }),
   )
-}
+})
 
 export type FindCredential = (
   view: RealmView,
@@ -33,17 +32,9 @@ export type FindCredential = (
 ) => Promise<WorkloadCredential | undefined>
 
 /** A rule of the kind keeps the three unique in a realm: at most one credential fits a JWT. */
-export const createFindCredential = (): FindCredential => {
-  /** A view stays the same until the realm changes. */
-  const indexes = new WeakMap<RealmView, Promise<Index>>()
-
-  return async (view, claims) => {
-    const { iss, sub } = claims
-    const aud = audienceOf(claims)
-    if (typeof iss !== 'string' || typeof sub !== 'string' || aud === undefined) return undefined
-    const known = indexes.get(view) ?? indexOf(view)
-    indexes.set(view, known)
-    known.catch(() => indexes.delete(view))
-    return (await known).get(conditions(iss, sub, aud))
-  }
+export const findCredential: FindCredential = async (view, claims) => {
+  const { iss, sub } = claims
+  const aud = audienceOf(claims)
+  if (typeof iss !== 'string' || typeof sub !== 'string' || aud === undefined) return undefined
+  return (await indexOf(view)).get(conditions(iss, sub, aud))
 }

@@ -8,7 +8,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
-import { createFindCredential } from './credentials.ts'
+import { findCredential } from './credentials.ts'
 import { workloadEndpoint } from './endpoint.ts'
 import { createExchange } from './exchange.ts'
 import { createIssuerKeys } from './issuer-keys.ts'
@@ -36,7 +36,7 @@ export const openWorkload = (needs: WorkloadNeeds) => {
   const { issuers, mint, agents } = needs.tokens
   const judge = createJudge({
     clock,
-    find: createFindCredential(),
+    find: findCredential,
     keysOf: createIssuerKeys({ outgoing, clock }),
     agents,
   })

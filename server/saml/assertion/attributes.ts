@@ -8,8 +8,8 @@ import {
 } from '#schemas/kinds/clients/saml-client-mapper.ts'
 import { own } from '#schemas/own.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import type { RealmView } from '#server/storage/documents/copy.ts'
-import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { contentOf } from '#server/storage/documents/document.ts'
+import { perView } from '#server/storage/documents/kept.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { type HeldRoles, rolesOfUser } from '#server/tokens/access/roles.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -83,21 +83,9 @@ const plain = (user: UserRow): Attribute[] =>
     return values.length === 0 ? [] : [{ name, format: 'Basic' as const, values }]
   })
 
-type ByProvider = ReadonlyMap<string | null, readonly StoredDocument[]>
-
-/** A view stays the same as long as nothing of the realm changes. */
-const grouped = new WeakMap<RealmView, Promise<ByProvider>>()
-
-const mappersByProvider = (view: RealmView): Promise<ByProvider> => {
-  const before = grouped.get(view)
-  if (before !== undefined) return before
-  const made = view
-    .list(SamlClientMapper.kind)
-    .then((documents) => Map.groupBy(documents, ({ parentId }) => parentId))
-  grouped.set(view, made)
-  made.catch(() => grouped.delete(view))
-  return made
-}
+const mappersByProvider = perView(async (view) =>
+  Map.groupBy(await view.list(SamlClientMapper.kind), ({ parentId }) => parentId),
+)
 
 export const createAttributes =
   (storage: Pick<Storage, 'db'>) =>

@@ -7,6 +7,7 @@ import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'
 import type { IdentityProviderDoc } from '#schemas/kinds/sign-in/identity-provider.ts'
 import { type ListedProvider, nameOf, type Providers } from '#server/broker/providers.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
+import { perView } from '#server/storage/documents/kept.ts'
 import {
   isOfDomain,
   type OrganizationContent,
@@ -68,18 +69,11 @@ export const createSignInProviders = ({
     return organization && { id, alias, name, protocol, doc, organization }
   }
 
-  /** A view stays the same until the realm changes. */
-  const found = new WeakMap<RealmView, readonly SignInProvider[]>()
-
-  const all = async (view: RealmView): Promise<readonly SignInProvider[]> => {
-    const before = found.get(view)
-    if (before) return before
+  const all = perView(async (view): Promise<readonly SignInProvider[]> => {
     const listed = await providers.list(view, { kind: 'link' })
     const open = await Promise.all(listed.map((one) => opened(view, one)))
-    const providersOfView = open.flatMap((one) => one ?? [])
-    found.set(view, providersOfView)
-    return providersOfView
-  }
+    return open.flatMap((one) => one ?? [])
+  })
 
   /** A hidden one is for people of its organization alone. */
   const isForSignIn = ({ doc, organization }: SignInProvider): boolean =>

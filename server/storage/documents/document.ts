@@ -5,6 +5,7 @@ import { complete } from '#schemas/normalize.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import type { SealedValue } from '#server/platform/sealing.ts'
 import type { DocumentRow, Origin } from '../tables/tables.ts'
+import { perDocument } from './kept.ts'
 
 /** A secret at rest: sealed, so that it can be opened, or a keyed hash, so that it can be compared. */
 export type StoredSecret = SealedValue | { readonly hmac: string }
@@ -65,17 +66,10 @@ export const rowOf = (document: StoredDocument): DocumentRow => ({
   protected: document.protected ? 1 : 0,
 })
 
-const completed = new WeakMap<StoredDocument, Doc>()
+const completed = perDocument(({ kind, body }): Doc => complete(kindNamed(kind), body))
 
 /** The document's value with all defaults; the caller knows its type by the kind. */
-export const contentOf = <T = Doc>(document: StoredDocument): T => {
-  let value = completed.get(document)
-  if (!value) {
-    value = complete(kindNamed(document.kind), document.body)
-    completed.set(document, value)
-  }
-  return value as T
-}
+export const contentOf = <T = Doc>(document: StoredDocument): T => completed(document) as T
 
 /** Changes with every write of the document, also if it is deleted and created again. */
 export const etagOf = (document: Pick<StoredDocument, 'hash' | 'version'>): string =>

@@ -6,22 +6,17 @@
 import { ClientScope, type ClientScopeDoc } from '#schemas/kinds/clients/client-scope.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
+import { perView } from '#server/storage/documents/kept.ts'
 import type { SessionRow } from '#server/storage/tables/tables.ts'
 
 /** Seconds: how old the sign-in of a user who confirms may be, and how long a confirmation and its tokens last. */
 export const confirmedFor = 5 * 60
 
-/** Of a view, which stays the same until the realm changes: each token asks. */
-const known = new WeakMap<RealmView, ReadonlySet<string>>()
-
-const marked = async (view: RealmView): Promise<ReadonlySet<string>> => {
-  const before = known.get(view)
-  if (before) return before
+/** Kept, since each token asks. */
+const marked = perView(async (view): Promise<ReadonlySet<string>> => {
   const scopes = (await view.list(ClientScope.kind)).map(contentOf<ClientScopeDoc>)
-  const found = new Set(scopes.flatMap(({ name, highRisk }) => (highRisk ? name : [])))
-  known.set(view, found)
-  return found
-}
+  return new Set(scopes.flatMap(({ name, highRisk }) => (highRisk ? name : [])))
+})
 
 /** Those of the list that are high-risk. */
 export const highRiskScopes = async (

@@ -11,6 +11,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { perView } from '#server/storage/documents/kept.ts'
 import type { AgentStateRow } from '#server/storage/tables/agent-tables.ts'
 import { grantedScopes, openidScope, parseScope, ScopeError } from '../access/scopes.ts'
 import type { TokenClient } from '../client.ts'
@@ -109,9 +110,6 @@ export const createAgents = ({
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
 }): Agents => {
-  /** A view stays the same object until the realm changes. */
-  const byView = new WeakMap<RealmView, Promise<ReadonlyMap<string, BoundAgent>>>()
-
   const ask = createAgentState(storage)
 
   /** States that were read since a mark: no older than any request that has it, which asks several times. */
@@ -130,21 +128,16 @@ export const createAgents = ({
   /** When this node last noted the use of an agent. */
   const touched = new Map<string, number>()
 
-  const read = async (view: RealmView): Promise<ReadonlyMap<string, BoundAgent>> => {
+  const byClient = perView(async (view) => {
     const agents = (await view.list(Agent.kind)).map(boundAgent)
     return new Map(
       agents.flatMap((agent) =>
         agent.doc.clientId === undefined ? [] : [[agent.doc.clientId, agent] as const],
       ),
     )
-  }
+  })
 
-  const of: Agents['of'] = async (view, clientId) => {
-    const known = byView.get(view) ?? read(view)
-    byView.set(view, known)
-    known.catch(() => byView.delete(view))
-    return (await known).get(clientId)
-  }
+  const of: Agents['of'] = async (view, clientId) => (await byClient(view)).get(clientId)
 
   const standing = async (seen: SeenRealm, { id, doc }: BoundAgent): Promise<AgentStanding> =>
     standingOf(doc, await stateOf(seen, id), clock.now())

@@ -8,6 +8,7 @@ import { Organization, type OrganizationDoc } from '#schemas/kinds/users/organiz
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { perDocument } from '#server/storage/documents/kept.ts'
 import { preparedQuery } from '#server/storage/prepared.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 
@@ -72,22 +73,16 @@ export const organizationsOf = async (
   return found.flatMap((one) => (one ? [recordOf(one)] : [])).sort(byName)
 }
 
-/** Once per document and spelling: signing in looks at the domains of every organization. */
-const domains = new WeakMap<StoredDocument, readonly string[]>()
-
 /** As it is compared: `XN--` or letters, upper or lower case, are one domain (RFC 5890). */
 const domainKey = (name: string): string => domainToASCII(name.replace(/\.$/, '')).toLowerCase()
 
-const verifiedDomains = (document: StoredDocument): readonly string[] => {
-  const known = domains.get(document)
-  if (known) return known
+/** Kept, since signing in looks at the domains of every organization. */
+const verifiedDomains = perDocument((document): readonly string[] => {
   const { doc } = contentIn(document)
-  const made = doc.enabled
+  return doc.enabled
     ? doc.domains.flatMap(({ name, verified }) => (verified ? [domainKey(name)] : []))
     : []
-  domains.set(document, made)
-  return made
-}
+})
 
 const domainOf = (address: string): string => domainKey(address.slice(address.lastIndexOf('@') + 1))
 
