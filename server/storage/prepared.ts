@@ -73,11 +73,13 @@ const throughKysely = async <R>(
   parameters: readonly unknown[],
 ): Promise<R[]> => (await db.executeQuery<R>({ ...query, parameters })).rows
 
+type RunQuery<P, R> = (db: Kysely<Tables>, values: P) => Promise<R[]>
+
 /** The name must be of this query alone. */
 export const preparedQuery = <P extends Values, R>(
   name: string,
   build: Build<P, R>,
-): ((db: Kysely<Tables>, values: P) => Promise<R[]>) => {
+): RunQuery<P, R> => {
   const templateFor = templates(build)
   return (db, values) => {
     const { query, fill } = templateFor(db)
@@ -97,5 +99,24 @@ export const preparedStatement = <P extends Values>(
   return (db, values) => {
     const { query, fill } = templateFor(db)
     return { sql: query.sql, parameters: fill(values), ...(expect === undefined ? {} : { expect }) }
+  }
+}
+
+/**
+ * A query about several keys, with one text for each power of two: few texts, so that each is planned once. The caller fills
+ * the places beyond its keys with values that no row has.
+ */
+export const preparedPerSize = <P extends Values, R>(
+  name: string,
+  build: (db: Kysely<Tables>, values: P, size: number) => Compilable<R>,
+): ((count: number) => { readonly size: number; readonly query: RunQuery<P, R> }) => {
+  const queries = new Map<number, RunQuery<P, R>>()
+  return (count) => {
+    const size = 2 ** Math.ceil(Math.log2(count))
+    const query =
+      queries.get(size) ??
+      preparedQuery<P, R>(`${name}-${size}`, (db, values) => build(db, values, size))
+    queries.set(size, query)
+    return { size, query }
   }
 }

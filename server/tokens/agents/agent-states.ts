@@ -4,7 +4,7 @@ import type { Kysely } from 'kysely'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { readInSlices } from '#server/storage/documents/reads.ts'
 import { gathered } from '#server/storage/gathered.ts'
-import { preparedQuery } from '#server/storage/prepared.ts'
+import { preparedPerSize, preparedQuery } from '#server/storage/prepared.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import type { AgentStateRow } from '#server/storage/tables/agent-tables.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
@@ -34,34 +34,28 @@ const findState = preparedQuery('agent-state', (db, { id }: { id: string }) =>
 export const agentState = async ({ db }: Db, id: string): Promise<OwnedState | undefined> =>
   (await findState(db, { id }))[0]
 
-/** The number of ids that a text is made for: few texts, so that each is planned once. */
-const sizeFor = (count: number): number => 2 ** Math.ceil(Math.log2(count))
-
-const findStates = (size: number) =>
-  preparedQuery(`agent-states-${size}`, (db, values: Readonly<Record<string, string>>) =>
+const findStates = preparedPerSize(
+  'agent-states',
+  (db, values: Readonly<Record<string, string>>, size) =>
     withOwner(db).where(
       's.agent_id',
       'in',
       Array.from({ length: size }, (_, i) => values[String(i)] as string),
     ),
-  )
+)
 
 const mostAtOnce = 64
 
 /** As `agentState`, in one query for all who ask at the same moment: each request with a token of an agent does. */
-export const createAgentState = ({ db }: Db): ((id: string) => Promise<OwnedState | undefined>) => {
-  const queries = new Map<number, ReturnType<typeof findStates>>()
-  return gathered(mostAtOnce, async (asked: readonly string[]) => {
+export const createAgentState = ({ db }: Db): ((id: string) => Promise<OwnedState | undefined>) =>
+  gathered(mostAtOnce, async (asked: readonly string[]) => {
     const ids = [...new Set(asked)]
-    const size = sizeFor(ids.length)
-    const query = queries.get(size) ?? findStates(size)
-    queries.set(size, query)
+    const { size, query } = findStates(ids.length)
     const values = Array.from({ length: size }, (_, i) => [String(i), ids[i] ?? ''])
     const rows = await query(db, Object.fromEntries(values))
     const states = new Map(rows.map((row) => [row.agent_id, row]))
     return asked.map((id) => states.get(id))
   })
-}
 
 export const agentStates = async (
   { db }: Db,

@@ -5,7 +5,7 @@
 
 import { type Kysely, sql } from 'kysely'
 import { gathered } from '#server/storage/gathered.ts'
-import { preparedQuery } from '#server/storage/prepared.ts'
+import { preparedPerSize } from '#server/storage/prepared.ts'
 import type { SessionRow, Tables, UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 
@@ -34,17 +34,15 @@ export interface Standing {
 const MOST = 64
 const columns = ['realm', 'jti', 'clientId', 'accountId', 'grantId'] as const
 
-/** The number of questions that a text is made for: few texts, so that each is planned once. */
-const sizeFor = (count: number): number => 2 ** Math.ceil(Math.log2(count))
-
 type Question = Record<'place' | 'realm' | 'jti' | 'client_id' | 'account_id' | 'grant_id', string>
 
 /** The question with this number, as a row of the table of questions. */
 const questionAt = (values: Readonly<Record<string, string>>, place: number) =>
   sql`(${sql.lit(String(place))}, ${sql.join(columns.map((column) => values[`${column}${place}`]))})`
 
-const queryFor = (size: number) =>
-  preparedQuery(`liveness-${size}`, (db, values: Readonly<Record<string, string>>) => {
+const queryFor = preparedPerSize(
+  'liveness',
+  (db, values: Readonly<Record<string, string>>, size) => {
     const questions = Array.from({ length: size }, (_, place) => questionAt(values, place))
     return db
       .with(
@@ -85,9 +83,10 @@ const queryFor = (size: number) =>
           or (subject_kind = 'client' and subject_id = g.client_id)
           or (subject_kind = 'user' and subject_id = g.user_id)))`.as('grant_not_before'),
       ])
-  })
+  },
+)
 
-type Row = Awaited<ReturnType<ReturnType<typeof queryFor>>>[number]
+type Row = Awaited<ReturnType<ReturnType<typeof queryFor>['query']>>[number]
 
 const grantOf = (row: Row, realm: string): Standing['grant'] => {
   if (row.grant_id === null) return undefined
@@ -143,12 +142,8 @@ const keeping = (ask: (asked: Asked) => Promise<Standing>): Liveness => {
 }
 
 export const createLiveness = (db: Kysely<Tables>): Liveness => {
-  const queries = new Map<number, ReturnType<typeof queryFor>>()
-
   const ask = gathered(MOST, async (asked: readonly Asked[]) => {
-    const size = sizeFor(asked.length)
-    const query = queries.get(size) ?? queryFor(size)
-    queries.set(size, query)
+    const { size, query } = queryFor(asked.length)
     const values: Record<string, string> = {}
     for (let place = 0; place < size; place += 1) {
       for (const column of columns) values[`${column}${place}`] = asked[place]?.[column] ?? ''
