@@ -32,6 +32,8 @@ export interface RequestingParty {
   readonly user?: UserRow | undefined
   /** The client that asks; it sees the roles that its tokens would carry. */
   readonly client?: TokenClient | undefined
+  /** Without a user: the service account that its token is about, where that is not its own. */
+  readonly account?: TokenClient | undefined
   /** Roles and groups of the user, where they are not those that are stored. */
   readonly memberships?: (NamedRoles & { readonly groups: readonly string[] }) | undefined
   /** Roles on trial, beside those that are held. */
@@ -47,6 +49,10 @@ export interface FactsPlace {
 }
 
 export type FactsOf = (place: FactsPlace, party: RequestingParty) => Promise<Facts>
+
+/** The client that policies about clients judge: through which a user asks, or whose service account the party is. */
+const judgedClient = ({ user, client, account }: RequestingParty): TokenClient | undefined =>
+  user ? client : (account ?? client)
 
 /** Client roles as documents and policies name them. */
 const keysOf = ({ clients }: Pick<HeldRoles, 'clients'>): string[] =>
@@ -81,25 +87,28 @@ export const createFactsOf = ({
   readonly shares: Pick<Shares, 'grantedTo'>
   readonly ownerPolicies: Pick<OwnerPolicies, 'metBy'>
 }): FactsOf => {
-  const heldBy = async (
-    view: RealmView,
-    { user, client, memberships }: RequestingParty,
-  ): Promise<HeldRoles> => {
+  const heldBy = async (view: RealmView, party: RequestingParty): Promise<HeldRoles> => {
+    const { user, client, memberships } = party
     if (user) {
       const held = memberships
         ? await rolesOfNames(view, memberships)
         : await rolesOfUser(storage, view, user.id)
       return client ? visibleTo(client, held) : held
     }
-    return client ? rolesOfServiceAccount(view, client) : noRoles
+    const account = judgedClient(party)
+    if (!account) return noRoles
+    const held = await rolesOfServiceAccount(view, account)
+    return client && client.id !== account.id ? visibleTo(client, held) : held
   }
 
   /** What the present owners of resources opened: a share or a policy ends with the ownership. */
   const openedTo = async (
     { view, server }: FactsPlace,
-    { user, client }: RequestingParty,
+    party: RequestingParty,
     held: Pick<Facts, 'roles' | 'clientRoles' | 'groups'>,
   ): Promise<Facts['shared']> => {
+    const { user } = party
+    const client = judgedClient(party)
     const opened = new Map<string, Map<string, string>>()
     if (!server.hasOwners) return opened
     const rows = user ? await shares.grantedTo(user.id, server.client.id) : []
@@ -133,7 +142,7 @@ export const createFactsOf = ({
   }
 
   return async ({ view, server }, party) => {
-    const { user, client, at = clock.now() } = party
+    const { user, at = clock.now() } = party
     const held = await heldBy(view, party)
     const tried = party.roles
       ? await withComposites(view, party.roles)
@@ -146,7 +155,7 @@ export const createFactsOf = ({
     return {
       ...(user ? { user: { id: user.id, username: user.username } } : {}),
       ...has,
-      clientId: client?.clientId,
+      clientId: judgedClient(party)?.clientId,
       now: at,
       shared: await openedTo({ view, server }, party, has),
     }

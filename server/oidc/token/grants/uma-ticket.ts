@@ -127,7 +127,7 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
   /** The RPT to upgrade: of the same client, party and resource server, else it would move permissions between them. */
   const upgradedIn = async (
     { issuer, client, form }: GrantContext,
-    { user }: RequestingParty,
+    { user, token }: RequestingParty,
     server: ResourceServer,
   ): Promise<VerifiedToken | undefined> => {
     const value = form.get('rpt')
@@ -136,6 +136,7 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
     const isOwn =
       rpt?.client.id === client.id &&
       rpt.user?.id === user?.id &&
+      rpt.account?.id === (user ? undefined : (token?.account ?? client).id) &&
       [rpt.claims['aud']].flat().includes(server.client.clientId)
     if (!isOwn)
       throw invalidGrant('the rpt is not good', { detail: 'it is of others, or not alive' })
@@ -160,7 +161,10 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
         : Number.POSITIVE_INFINITY
       : Math.min(limitIn(context), mostPermissions + 1)
     const decide = server.evaluator(
-      await authz.factsOf({ view, server }, { user: party.user, client }),
+      await authz.factsOf(
+        { view, server },
+        { user: party.user, client, account: party.token?.account },
+      ),
     )
     const granted: GrantedPermission[] = []
     const answers: ResourceAnswer[] = []
