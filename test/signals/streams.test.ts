@@ -7,6 +7,7 @@ import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mostSubjects } from '#server/provisioning/signals/streams.ts'
 import { statement } from '#server/storage/statements.ts'
+import { claimsOf } from '../oidc/fixture.ts'
 import { accessTokenOf, issueGrant } from '../oidc/users.ts'
 import { backends } from '../support/backends.ts'
 import { caep, openSignalSite, poll, push, type SignalSite } from './fixture.ts'
@@ -241,6 +242,47 @@ describe.each(backends)('streams of security events ($name)', (backend) => {
     expect(answer.headers.get('www-authenticate')).toContain('error="invalid_token"')
     expect((await own.send('GET', '/ssf/stream')).status).toBe(200)
     await own.site.admin('PUT', `/clients/${own.app.id}/allowed-resources`, [])
+  })
+
+  it('takes no token whose audience names neither the transmitter nor the issuer (RFC 9068 §4)', async () => {
+    const { issuer } = own.site
+    const shop = await own.site.client({
+      clientId: 'shop',
+      grantTypes: ['client_credentials', 'token-exchange'],
+      serviceAccountsEnabled: true,
+      scopes: ['ssf.manage'],
+      audiences: ['warehouse'],
+    })
+    const statusOf = async (token: string) =>
+      (await own.send('GET', '/ssf/stream', undefined, token)).status
+    const plain = await own.tokenOf(shop)
+    expect(claimsOf(plain)['aud']).toBe('warehouse')
+    expect(await statusOf(plain)).toBe(401)
+    // The receiver asks for a token of the transmitter by its resource (RFC 8707 §2).
+    await own.site.admin('PUT', `/clients/${shop.id}/allowed-resources`, [`${issuer}/ssf`])
+    const meant = await own.site.token(shop, { scope: 'ssf.manage', resource: `${issuer}/ssf` })
+    expect(claimsOf(meant)['aud']).toBe(`${issuer}/ssf`)
+    expect(await statusOf(meant)).toBe(200)
+    const exchanged = async (more: Readonly<Record<string, string>>) => {
+      const { body } = await own.site.post('/token', {
+        grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange',
+        subject_token: meant,
+        subject_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+        client_id: 'shop',
+        client_secret: shop.secret,
+        ...more,
+      })
+      return body.access_token
+    }
+    expect(await statusOf(await exchanged({ audience: 'warehouse' }))).toBe(401)
+    // One with an actor is not the own token of the client (RFC 8693 §4.1), whatever it is for.
+    const delegated = await exchanged({
+      actor_token: await own.tokenOf(shop),
+      actor_token_type: 'urn:ietf:params:oauth:token-type:access_token',
+      resource: `${issuer}/ssf`,
+    })
+    expect(claimsOf(delegated)).toMatchObject({ aud: `${issuer}/ssf`, sub: shop.id, act: {} })
+    expect(await statusOf(delegated)).toBe(403)
   })
 
   it('GET, DELETE and status need one stream_id', async () => {

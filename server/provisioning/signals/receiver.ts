@@ -6,6 +6,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
+import { isFor, isOwnToken } from '#server/tokens/access/presented.ts'
 import { allowedScopes, parseScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
@@ -36,15 +37,15 @@ export type ReceiverOf = (
 
 const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
 
+/** The transmitter as a resource (RFC 8707 §2). */
+const transmitterAudience = (issuer: string): string => `${issuer}/ssf`
+
 /**
- * Whether the receiver asked for the token for resources of others alone (RFC 8707 §2.2). Such a service has the token too, and
- * must not read events of users or turn a stream to itself.
+ * For the transmitter or, of a client that names no audience, for the issuer. A service that the receiver calls has its token
+ * too, and must not read events of users or turn a stream to itself.
  */
-const isForOthers = (issuer: Issuer, { claims, client }: VerifiedToken): boolean => {
-  const audience = [claims['aud']].flat().map(String)
-  const { allowedResources } = client.doc
-  return !audience.includes(issuer.url) && audience.every((one) => allowedResources.includes(one))
-}
+const isMeant = ({ url }: Issuer, { claims }: VerifiedToken): boolean =>
+  isFor(claims, url) || isFor(claims, transmitterAudience(url))
 
 export const createReceiverOf =
   ({
@@ -70,14 +71,14 @@ export const createReceiverOf =
     const [, token] = bearer.exec(headers.authorization ?? '') ?? []
     const verified = token === undefined ? undefined : await verifier.accessToken(issuer, token)
     // A bound token would need its proof (RFC 9449 §7.1), which this API does not take.
-    if (!verified || verified.claims['cnf'] !== undefined || isForOthers(issuer, verified)) {
+    if (!verified || verified.claims['cnf'] !== undefined || !isMeant(issuer, verified)) {
       challenge(headers.authorization === undefined ? undefined : 'invalid_token')
       throw new Problem('unauthenticated', 'Send an access token of the receiver.')
     }
-    const { client, account, claims } = verified
+    const { client, claims } = verified
     const allowed = allowedScopes(client)
     const granted = parseScope(String(claims['scope'] ?? '')).filter((one) => allowed.has(one))
-    if (account?.id !== client.id || !scopes.some((scope) => granted.includes(scope))) {
+    if (!isOwnToken(verified) || !scopes.some((scope) => granted.includes(scope))) {
       challenge('insufficient_scope')
       throw new Problem(
         'forbidden',
