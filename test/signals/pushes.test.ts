@@ -126,6 +126,51 @@ describe.each(backends)('pushes of security events ($name)', (backend) => {
     }
   }, 150_000)
 
+  it('end when the agent that the client is may not be used, or not with the scope', async () => {
+    const bot = await own.site.client({
+      clientId: 'bot',
+      grantTypes: ['client_credentials'],
+      serviceAccountsEnabled: true,
+      scopes: ['ssf.manage'],
+    })
+    const doc = { name: 'bot', clientId: 'bot', allowedScopes: ['ssf.manage'] }
+    const { body: agent } = await own.site.admin('POST', '/agents', doc)
+    const state = (change: string) => own.site.admin('POST', `/agents/${agent.id}/${change}`)
+    await state('activate')
+    for (const [name, stop, again, status] of [
+      ['suspended', () => state('suspend'), () => state('activate'), 401],
+      [
+        'withheld',
+        () => own.site.admin('PUT', `/agents/${agent.id}`, { ...doc, allowedScopes: [] }),
+        () => own.site.admin('PUT', `/agents/${agent.id}`, doc),
+        403,
+      ],
+    ] as const) {
+      const at = `/bot/${name}`
+      const token = await own.tokenOf(bot)
+      const delivery = push(own.receiver.url(at))
+      const { body: stream } = await own.send('POST', '/ssf/stream', { delivery }, token)
+      const { stream_id } = stream
+      const subject = own.subject(own.alice)
+      await own.send('POST', '/ssf/subjects/add', { stream_id, subject }, token)
+      await own.newPassword(own.alice)
+      await arrived(at, 1, 30_000)
+      // One event waits for its receiver, another is to be made.
+      own.receiver.answer(503)
+      await own.newPassword(own.alice)
+      await arrived(at, 2, 30_000)
+      own.receiver.answer(202)
+      await stop()
+      await own.newPassword(own.alice)
+      own.advance(60)
+      await own.background.idle()
+      expect([name, own.receiver.at(at).length]).toEqual([name, 2])
+      const asked = await own.send('GET', `/ssf/status?stream_id=${stream_id}`, undefined, token)
+      expect([name, asked.status]).toEqual([name, status])
+      await again()
+    }
+  }, 150_000)
+
   it('a header stays with its address, and goes to no other', async () => {
     const at = own.receiver.url('/kept')
     const id = await own.made(push(at, { authorization_header: secret }))

@@ -17,7 +17,7 @@ import { createOwnStreams } from './own-streams.ts'
 import { createPollRequest } from './poll-requests.ts'
 import { createPolls } from './polls.ts'
 import { createSignSet, signalPushes } from './push.ts'
-import { createReceiverOf } from './receiver.ts'
+import { createMayReceive, createReceiverOf } from './receiver.ts'
 import { createSignalRequests } from './requests.ts'
 import { signalRoutes } from './routes.ts'
 import { createStops } from './stops.ts'
@@ -34,12 +34,12 @@ export interface SignalNeeds {
   readonly recorder: Recorder
   readonly jobs: Jobs
   readonly audit: Pick<AuditArea, 'outbox'>
-  readonly tokens: Pick<TokensArea, 'issuers' | 'verifier' | 'mint' | 'subjects'>
+  readonly tokens: Pick<TokensArea, 'issuers' | 'verifier' | 'mint' | 'subjects' | 'agents'>
 }
 
 export const openSignals = (needs: SignalNeeds) => {
   const { storage, clock, logger, outgoing, vault, recorder, jobs, audit } = needs
-  const { issuers, verifier, mint, subjects } = needs.tokens
+  const { issuers, verifier, mint, subjects, agents } = needs.tokens
   const streams = createStreams({ storage, clock })
   const polls = createPolls(storage)
   const deliveries = createDeliveries({ vault, outgoing })
@@ -47,10 +47,20 @@ export const openSignals = (needs: SignalNeeds) => {
     jobs.wake(signalQueue)
     polls.wake(streamIds)
   }
-  const transmitter = createTransmitter({ storage, clock, streams, issuers, subjects, jobs, wake })
+  const mayReceive = createMayReceive({ agents })
+  const transmitter = createTransmitter({
+    storage,
+    clock,
+    streams,
+    issuers,
+    subjects,
+    jobs,
+    mayReceive,
+    wake,
+  })
   const stops = createStops({ recorder, clock, issuers, streams, transmitter, wake })
   const own = createOwnStreams({ recorder, streams })
-  const receiverOf = createReceiverOf({ issuers, verifier })
+  const receiverOf = createReceiverOf({ issuers, verifier, agents })
   const signSet = createSignSet({ mint })
   const handlers = {
     streams: createStreamRequests({ streams, own, deliveries, transmitter, receiverOf }),
@@ -67,7 +77,16 @@ export const openSignals = (needs: SignalNeeds) => {
   }
   return {
     tellLogout: transmitter.tellLogout,
-    pushes: signalPushes({ storage, issuers, streams, mint, outgoing, deliveries, stops }),
+    pushes: signalPushes({
+      storage,
+      issuers,
+      streams,
+      mint,
+      outgoing,
+      deliveries,
+      stops,
+      mayReceive,
+    }),
     pauseIdle: stops.afterInactivity,
     forgetStatement: streams.forgetStatement,
     /** Ends the waits of receivers, which have no end of their own that closing could wait for. */

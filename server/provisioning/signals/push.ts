@@ -11,7 +11,7 @@ import { clientOf } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import type { Deliveries } from './delivery.ts'
-import { mayReceive } from './receiver.ts'
+import type { MayReceive } from './receiver.ts'
 import type { Stops } from './stops.ts'
 import type { Streams } from './streams.ts'
 import { type SignalPayload, signalQueue } from './transmitter.ts'
@@ -24,6 +24,7 @@ export interface PushParts {
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly deliveries: Pick<Deliveries, 'authorizationOf'>
   readonly stops: Pick<Stops, 'afterFailures'>
+  readonly mayReceive: MayReceive
 }
 
 const second = 1000
@@ -50,7 +51,7 @@ export const createSignSet =
   }
 
 export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
-  const { storage, issuers, streams, outgoing, deliveries, stops } = parts
+  const { storage, issuers, streams, outgoing, deliveries, stops, mayReceive } = parts
   const signSet = createSignSet(parts)
 
   const push = async (
@@ -101,8 +102,11 @@ export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
       const isHeld = stream?.status !== 'enabled' && event?.is_about_stream !== 1
       if (!stream || !event || isHeld) return { kind: 'done' }
       const document = await issuer.view.byId(Client.kind, stream.client_id)
-      if (document && !mayReceive(clientOf(document)))
-        return { kind: 'retry', reason: 'the client is disabled, or has no scope ssf.manage' }
+      if (document && !(await mayReceive(issuer, clientOf(document))))
+        return {
+          kind: 'retry',
+          reason: 'the client is disabled, has no scope ssf.manage, or is an agent that is not ACTIVE',
+        }
       try {
         return await push(issuer, stream, event, signal)
       } catch (error) {

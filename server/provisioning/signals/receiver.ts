@@ -8,6 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import { isFor, isOwnToken } from '#server/tokens/access/presented.ts'
 import { allowedScopes, parseScope } from '#server/tokens/access/scopes.ts'
+import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
@@ -15,9 +16,19 @@ import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 export const manageScope = 'ssf.manage'
 export const readScope = 'ssf.read'
 
-/** Whether the client may have security events now: the administrator may have disabled it, or withdrawn the scope, since it made streams. */
-export const mayReceive = (client: TokenClient): boolean =>
-  client.doc.enabled && allowedScopes(client).has(manageScope)
+/**
+ * Whether the client may have security events now: since it made streams, the administrator may have disabled it, withdrawn the
+ * scope, or suspended the agent that it is.
+ */
+export type MayReceive = (issuer: Issuer, client: TokenClient) => Promise<boolean>
+
+export const createMayReceive =
+  ({ agents }: { readonly agents: Pick<Agents, 'endOf' | 'within'> }): MayReceive =>
+  async (issuer, client) =>
+    client.doc.enabled &&
+    allowedScopes(client).has(manageScope) &&
+    (await agents.within(issuer.view, client, [manageScope])).length > 0 &&
+    (await agents.endOf(issuer, client.clientId)) !== undefined
 
 export interface SignalRoute {
   Params: { realm: string; streamId: string }
@@ -51,9 +62,11 @@ export const createReceiverOf =
   ({
     issuers,
     verifier,
+    agents,
   }: {
     readonly issuers: Issuers
     readonly verifier: Pick<Verifier, 'accessToken'>
+    readonly agents: Pick<Agents, 'within'>
   }): ReceiverOf =>
   async ({ params, headers }, reply, scopes) => {
     const issuer = await issuers.fresh(params.realm)
@@ -77,7 +90,8 @@ export const createReceiverOf =
     }
     const { client, claims } = verified
     const allowed = allowedScopes(client)
-    const granted = parseScope(String(claims['scope'] ?? '')).filter((one) => allowed.has(one))
+    const held = parseScope(String(claims['scope'] ?? '')).filter((one) => allowed.has(one))
+    const granted = await agents.within(issuer.view, client, held)
     if (!isOwnToken(verified) || !scopes.some((scope) => granted.includes(scope))) {
       challenge('insufficient_scope')
       throw new Problem(

@@ -21,7 +21,7 @@ import { userById } from '#server/users/user-rows.ts'
 import { provisioningOf } from '../endpoint.ts'
 import { credentialChange, credentialChangeOf, sessionRevoked } from './event-types.ts'
 import { pollTopic } from './polls.ts'
-import { mayReceive } from './receiver.ts'
+import type { MayReceive } from './receiver.ts'
 import { deliveredOf } from './stream-body.ts'
 import type { Streams } from './streams.ts'
 
@@ -50,6 +50,7 @@ export interface TransmitterParts {
   readonly issuers: Issuers
   readonly subjects: Pick<Subjects, 'subjectOf'>
   readonly jobs: Pick<Jobs, 'enqueueStatements'>
+  readonly mayReceive: MayReceive
   /** These streams have something to send or to fetch. */
   readonly wake: (streamIds: Iterable<string>) => void
 }
@@ -79,12 +80,12 @@ const mostResumed = 10_000
 const reason = (en: string) => ({ reason_admin: { en } })
 
 export const createTransmitter = (parts: TransmitterParts): Transmitter => {
-  const { storage, clock, streams, issuers, subjects, jobs, wake } = parts
+  const { storage, clock, streams, issuers, subjects, jobs, mayReceive, wake } = parts
 
-  const clientIn = async ({ view }: Issuer, id: string): Promise<TokenClient | undefined> => {
-    const document = await view.byId(Client.kind, id)
+  const clientIn = async (issuer: Issuer, id: string): Promise<TokenClient | undefined> => {
+    const document = await issuer.view.byId(Client.kind, id)
     const client = document && clientOf(document)
-    return client && mayReceive(client) ? client : undefined
+    return client && (await mayReceive(issuer, client)) ? client : undefined
   }
 
   const subjectOf = async (
