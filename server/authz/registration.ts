@@ -13,6 +13,7 @@ import { Problem } from '#schemas/problems.ts'
 import { systemCaller } from '#server/http/caller.ts'
 import { type Operation, runtimeDoor } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
+import type { Doer } from '#server/sessions/doer.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { atMostChanges } from '#server/storage/documents/changes.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
@@ -20,10 +21,11 @@ import { contentOf, type StoredDocument } from '#server/storage/documents/docume
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { AuthzLimits } from './limits.ts'
 
-/** The resource server that writes, and the realm as it was seen. */
+/** The resource server that writes, in whose name, and the realm as it was seen. */
 export interface RegistrationPlace {
   readonly view: RealmView
   readonly client: TokenClient
+  readonly doer: Doer
   readonly sourceIp: string
 }
 
@@ -119,13 +121,13 @@ export const createRegistration = ({
   }
 
   const write = async (
-    { view, client, sourceIp }: RegistrationPlace,
+    { view, doer, sourceIp }: RegistrationPlace,
     operations: readonly Operation[],
     guards: readonly Statement[] = [],
   ) =>
     writer.write({
       realm: view.realm,
-      caller: { ...systemCaller, actor: client.id, sourceIp },
+      caller: { ...systemCaller, ...doer, sourceIp },
       door: runtimeDoor,
       operations,
       alongside: () => ({ statements: guards, events: [] }),

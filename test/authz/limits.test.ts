@@ -54,6 +54,7 @@ describe.each(backends)('the limits of authorization services ($name)', (backend
     const place = {
       view: await asSeenNow(issuer.view),
       client: clientOf(document),
+      doer: { actor: document.id },
       sourceIp: '127.0.0.1',
     }
     const fieldsOf = (owner?: string, scopes: string[] = []) => ({

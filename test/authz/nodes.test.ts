@@ -68,7 +68,7 @@ describe.each(backends)('limits of authorization services on two nodes on $name'
         const document = await view?.byId('client', site.api.id)
         if (!view || !document) throw new Error('no client')
         return registration.create(
-          { view, client: clientOf(document), sourceIp: '127.0.0.1' },
+          { view, client: clientOf(document), doer: { actor: document.id }, sourceIp: '127.0.0.1' },
           {
             name: newId().replaceAll('-', 'x'),
             uris: [],

@@ -15,7 +15,7 @@ import { GuardFailedError } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Users } from '#server/users/users.ts'
 import { type OAuthError, oauthError } from '../errors.ts'
-import { isDelegated } from '../token/acting.ts'
+import { doerWith, isDelegated } from '../token/acting.ts'
 import type { GrantContext } from '../token/grants/grant.ts'
 import { flagIn } from './asked-permissions.ts'
 import { idTokenFormat, type RequestingParty } from './requesting-party.ts'
@@ -132,13 +132,13 @@ export const createDenials = ({
   }
 
   const requestEvents = (
-    { context }: Denied,
+    { context, party: { user, token } }: Denied,
     requests: readonly SharedScope[],
   ): readonly AuditEvent[] =>
     [...new Set(requests.map(({ resourceId }) => resourceId))].map((resourceId) => ({
       type: 'PERMISSION_REQUEST',
       realm: context.issuer.name,
-      actor: requests[0]?.requesterId ?? context.client.id,
+      ...(user ? doerWith(user.id, token?.claims) : { actor: context.client.id }),
       sourceIp: context.sourceIp,
       outcome: 'SUCCESS',
       resourceType: AuthzResource.resourceType,

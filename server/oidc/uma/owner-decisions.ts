@@ -8,7 +8,7 @@ import type { Place } from './protection-place.ts'
 export const createWriteDecision =
   (recorder: Recorder) =>
   async (
-    { issuer, client, user, sourceIp }: Place,
+    { issuer, client, doer, sourceIp }: Place,
     statements: readonly Statement[],
     resourceId: string,
     detail: string,
@@ -17,7 +17,7 @@ export const createWriteDecision =
       {
         type: 'PERMISSION_DECISION',
         realm: issuer.name,
-        actor: user?.id ?? client.id,
+        ...doer,
         sourceIp,
         outcome: 'SUCCESS',
         resourceType: AuthzResource.resourceType,

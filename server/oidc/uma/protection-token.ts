@@ -7,6 +7,7 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { Doer } from '#server/sessions/doer.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { parseScope, protectionScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
@@ -14,6 +15,7 @@ import type { Issuer } from '#server/tokens/issuers.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import { allowOriginOf } from '../cors.ts'
 import { oauthError } from '../errors.ts'
+import { doerWith } from '../token/acting.ts'
 import { presentedToken, refuseScope, refuseToken } from '../token/bearer.ts'
 import type { Dpop } from '../token/dpop.ts'
 
@@ -27,6 +29,8 @@ export interface ProtectionCaller {
   readonly client: TokenClient
   /** The user for whom it acts; it manages this user's resources alone then. */
   readonly user: UserRow | undefined
+  /** The actor of audit events: the user, the administrator who impersonates the user, or the resource server. */
+  readonly doer: Doer
 }
 
 const forbidden = oauthError('access_denied', 403)
@@ -54,7 +58,8 @@ export const protectionCaller = async (
   if (!isMeant(issuer, verified)) throw refuseScope(issuer, protectionScope)
   if (!client.doc.authorizationServicesEnabled)
     throw forbidden('the client is not a resource server: set authorizationServicesEnabled')
-  return { client, user }
+  const doer = user ? doerWith(user.id, claims) : { actor: client.id }
+  return { client, user, doer }
 }
 
 /** Managing resources is a right that the client's settings may take away. */

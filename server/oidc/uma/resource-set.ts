@@ -130,9 +130,10 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
       throw invalidScope('the resource server has no such scope, and a user makes none')
   }
 
-  const registrationPlace = ({ issuer, client, sourceIp }: Place) => ({
+  const registrationPlace = ({ issuer, client, doer, sourceIp }: Place) => ({
     view: issuer.view,
     client,
+    doer,
     sourceIp,
   })
 
