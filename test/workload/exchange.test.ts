@@ -65,10 +65,22 @@ describe.each(anyBackend)('workload token exchange on $name', (backend) => {
     expect(answer.status).toBe(401)
     expect(answer.text).toBe('{"error":"invalid_client"}')
     const [event] = await world.site.events('WORKLOAD_TOKEN')
-    expect(event).toMatchObject({ outcome: 'FAILURE', actor: 'repo:evil/shop' })
+    expect(event).toMatchObject({ outcome: 'FAILURE', actor: 'anonymous' })
     expect(event?.detail).toBe(
       `no credential has this issuer, subject and audience; issuer "${world.platform.issuer}"; subject "repo:evil/shop"`,
     )
+  })
+
+  it('a refusal has the subject as actor only where a key of the issuer verified it', async () => {
+    const [head, body] = (await world.jwt()).split('.')
+    const [, , otherSignature] = (await world.jwt({ iat: 1 })).split('.')
+    const forged = await world.exchange([head, body, otherSignature].join('.'))
+    expect(forged.status).toBe(401)
+    const actorOf = async () => (await world.site.events('WORKLOAD_TOKEN'))[0]?.actor
+    expect(await actorOf()).toBe('anonymous')
+    const late = await world.exchange(await world.jwt(), { scope: 'not-granted' })
+    expect(late.status).toBe(401)
+    expect(await actorOf()).toBe(subject)
   })
 
   it.each<Algorithm>(['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'])(

@@ -64,6 +64,10 @@ const detailOf = (claims: WorkloadClaims, fault: string | undefined, run?: strin
     ...(run === undefined ? [] : [`run ${run}`]),
   ].join('; ')
 
+/** The subject of a JWT that no key verified is a text that its sender chose: the detail alone tells it. */
+const refusedActor = (claims: WorkloadClaims, { isVerified }: Judgement): string =>
+  (isVerified && printable(String(claims['sub'] ?? ''), 255)) || 'anonymous'
+
 export type Exchange = (
   issuer: Issuer,
   request: ExchangeRequest,
@@ -78,12 +82,11 @@ export const createExchange = (parts: ExchangeParts): Exchange => {
     { sourceIp }: ExchangeRequest,
     claims: WorkloadClaims,
     { credential, fault }: Judgement | Accepted,
-    client?: { readonly id: string },
+    actor: string,
   ): AuditEvent => ({
     type: 'WORKLOAD_TOKEN',
     realm,
-    // A subject that nothing has verified is a name that was tried.
-    actor: client?.id ?? (printable(String(claims['sub'] ?? ''), 255) || 'anonymous'),
+    actor,
     sourceIp,
     outcome: fault === undefined ? 'SUCCESS' : 'FAILURE',
     resourceType: WorkloadIdentity.resourceType,
@@ -98,7 +101,7 @@ export const createExchange = (parts: ExchangeParts): Exchange => {
     judgement: Judgement,
   ): Promise<undefined> => {
     await refusals.record({
-      event: eventOf(issuer, request, claims, judgement),
+      event: eventOf(issuer, request, claims, judgement, refusedActor(claims, judgement)),
       cause: causeOf(claims, judgement.fault),
       isKnown: judgement.credential !== undefined,
     })
@@ -122,7 +125,7 @@ export const createExchange = (parts: ExchangeParts): Exchange => {
       lifespan: credential.doc.accessTokenLifespan,
     })
     const touches = await agents.touch(issuer.view, client)
-    await recorder.append(touches, [eventOf(issuer, request, claims, accepted, client)])
+    await recorder.append(touches, [eventOf(issuer, request, claims, accepted, client.id)])
     metrics.workloadToken(issuer.name, 'success')
     metrics.tokenIssued(issuer.name)
     return {
@@ -147,6 +150,7 @@ export const createExchange = (parts: ExchangeParts): Exchange => {
     if (!scope)
       return refuse(issuer, request, claims, {
         credential,
+        isVerified: true,
         fault: 'the request asks for a scope that the credential does not grant',
       })
     const allowed = await agents.within(issuer.view, judged.client, scope)

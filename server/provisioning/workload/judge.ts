@@ -20,6 +20,8 @@ export interface Judgement {
   /** The one that the JWT asks for, whether it is accepted or not. */
   readonly credential?: WorkloadCredential | undefined
   readonly fault: string
+  /** Whether a key of the credential verified the JWT: its claims are those of the workload then. */
+  readonly isVerified?: true
 }
 
 export interface Accepted {
@@ -99,16 +101,17 @@ export const createJudge = ({ clock, find, keysOf, agents }: JudgeParts): Judge 
     if (!doc.enabled) return { credential, fault: 'the credential is disabled' }
     const fault = await verify(token, credential)
     if (fault !== undefined) return { credential, fault }
+    const refused = (why: string): Judgement => ({ credential, fault: why, isVerified: true })
     const now = Math.floor(clock.now() / 1000)
     const later = timeFault(claims, now, doc.maxTokenLifespan) ?? claimFault(claims, doc)
-    if (later !== undefined) return { credential, fault: later }
+    if (later !== undefined) return refused(later)
     const document = await view.get(Client.kind, doc.clientId)
     const client = document && clientOf(document)
-    if (!client?.doc.enabled) return { credential, fault: 'the client is disabled' }
+    if (!client?.doc.enabled) return refused('the client is disabled')
     if ((await agents.endOf(issuer, client.clientId)) === undefined)
-      return { credential, fault: 'the agent of the client is not active' }
+      return refused('the agent of the client is not active')
     if (client.doc.dpopBoundAccessTokens)
-      return { credential, fault: 'the client takes tokens that are bound to a key only' }
+      return refused('the client takes tokens that are bound to a key only')
     return { credential, client }
   }
 }
