@@ -228,10 +228,14 @@ export const createMint = ({ storage, clock, keys, subjects, agents }: MintParts
       ...(await organizationClaim(issuer, user, scope, request.authentication)),
       iss: issuer.url,
       sub: user ? await subjects.subjectOf(issuer.view, client, user) : subjectOfClient(account),
-      aud: audienceOf(issuer.url, client, resources, [
-        ...collectAudiences(mappers, input),
-        ...(user ? ownAudiences(issuer, client, scope) : []),
-      ]),
+      aud: audienceOf(issuer.url, client, {
+        resources,
+        mapped: [
+          ...collectAudiences(mappers, input),
+          ...(user ? ownAudiences(issuer, client, scope) : []),
+        ],
+        scope,
+      }),
       client_id: client.clientId,
       azp: client.clientId,
       ...(await agentClaim(issuer, client)),

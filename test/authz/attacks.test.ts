@@ -202,6 +202,22 @@ describe.each(anyBackend)('an attacker ($name)', (backend) => {
     ).toBe(401)
   })
 
+  it('finds no scope in an RPT that opens the server itself', async () => {
+    for (const name of ['ssf.manage', 'ssf.read', 'read-token', 'orders'])
+      await site.admin('POST', '/client-scopes', { name })
+    const { body: stored } = await site.admin('GET', `/clients/${site.api.id}`)
+    const scopes = ['account', 'ssf.manage', 'ssf.read', 'read-token', 'orders']
+    await site.admin('PUT', `/clients/${site.api.id}`, { ...stored, scopes })
+    const held = ['openid', 'offline_access', 'uma_protection', ...scopes]
+    const token = await site.tokenOf(site.api, site.alice, held)
+    expect(claimsOf(token)['scope']).toBe(held.join(' '))
+    const { body } = await site.rpt(site.api, { ...asked, subject_token: token })
+    expect(claimsOf(body.access_token)).toMatchObject({ aud: 'api', scope: 'orders' })
+    const path = '/authz/protection/resource_set'
+    expect((await site.json('GET', path, body.access_token)).status).toBe(403)
+    await site.admin('PUT', `/clients/${site.api.id}`, stored)
+  })
+
   it('has no claim `authorization` by a mapper', async () => {
     await site.admin('POST', `/clients/${site.spa.id}/mappers`, {
       name: 'forged',

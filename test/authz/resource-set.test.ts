@@ -1,7 +1,7 @@
 /** Resource registration (UMA 2.0 Federated Authorization §3): by the resource server, at run time. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import type { TestClient } from '../oidc/fixture.ts'
+import { claimsOf, type TestClient } from '../oidc/fixture.ts'
 import { anyBackend } from '../support/backends.ts'
 import { type AuthzSite, openAuthzSite } from './site.ts'
 
@@ -139,6 +139,14 @@ describe.each(anyBackend)('the resource registration ($name)', (backend) => {
       },
       403,
     ],
+    [
+      'a token with uma_protection for another audience alone (RFC 8707 §2.2)',
+      async (one) => {
+        await one.admin('PUT', `/clients/${one.api.id}/allowed-resources`, ['https://x.example'])
+        return one.token(one.api, { resource: 'https://x.example', scope: 'uma_protection' })
+      },
+      401,
+    ],
   ]
   it.each(refused)('refuses %s', async (_name, tokenFor, status) => {
     const answer = await site.json('GET', path, await tokenFor(site))
@@ -146,6 +154,23 @@ describe.each(anyBackend)('the resource registration ($name)', (backend) => {
     expect(answer.headers.has('www-authenticate')).toBe(
       status === 401 || answer.body.error === 'insufficient_scope',
     )
+  })
+
+  it('takes a token with uma_protection of a resource server with audiences of its own', async () => {
+    const own = await site.client({
+      clientId: 'own-audience',
+      grantTypes: ['client_credentials'],
+      serviceAccountsEnabled: true,
+      authorizationServicesEnabled: true,
+      audiences: ['https://x.example'],
+    })
+    const plain = await site.token(own)
+    expect(claimsOf(plain)['aud']).toBe('https://x.example')
+    expect((await site.json('GET', path, plain)).status).toBe(403)
+    const meant = await site.token(own, { scope: 'uma_protection' })
+    const aud = ['https://x.example', `${site.issuer}/authz/protection`]
+    expect(claimsOf(meant)['aud']).toEqual(aud)
+    expect((await site.json('GET', path, meant)).status).toBe(200)
   })
 
   const change = async (client: TestClient, fields: object) => {

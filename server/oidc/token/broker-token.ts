@@ -13,6 +13,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { FederatedLinkRow } from '#server/storage/tables/broker-tables.ts'
+import { storedTokenScope as scope } from '#server/tokens/access/scopes.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import type { Links, StoredTokens } from '#server/users/links/links.ts'
 import { openOrganizationNamed } from '#server/users/organizations/organizations.ts'
@@ -39,7 +40,6 @@ interface Route {
 }
 
 const path = '/broker/:alias/token'
-const scope = 'read-token'
 const event = 'IDENTITY_PROVIDER_RETRIEVE_TOKEN'
 /** A token that expires sooner is of no use to a client. */
 const leastMs = 30_000

@@ -3,12 +3,14 @@
  * service account or, with the scope `uma_protection`, of a user whose resources it keeps.
  *
  * A service that received some access token of the resource server must not manage its resources with it. The token is
- * therefore meant for the issuer, or has the scope that says what it is for.
+ * therefore meant for the issuer, or has the scope and the audience that say what it is for.
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Doer } from '#server/sessions/doer.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { protectionAudience } from '#server/tokens/access/audience.ts'
+import { isFor } from '#server/tokens/access/presented.ts'
 import { parseScope, protectionScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -35,9 +37,13 @@ export interface ProtectionCaller {
 
 const forbidden = oauthError('access_denied', 403)
 
-const isMeant = (issuer: Issuer, { claims, account }: VerifiedToken): boolean => {
-  if (parseScope(String(claims['scope'] ?? '')).includes(protectionScope)) return true
-  return account !== undefined && [claims['aud']].flat().includes(issuer.url)
+/** Throws unless the token is for the protection API: an RPT, or a token for other resources alone, is not (RFC 8707 §2.2). */
+const refuseUnlessMeant = (issuer: Issuer, { claims, account }: VerifiedToken): void => {
+  const isForIssuer = isFor(claims, issuer.url)
+  const hasScope = parseScope(String(claims['scope'] ?? '')).includes(protectionScope)
+  if (!hasScope && !(account && isForIssuer)) throw refuseScope(issuer, protectionScope)
+  if (!isForIssuer && !isFor(claims, protectionAudience(issuer.url)))
+    throw refuseToken(issuer, 'it is for another audience')
 }
 
 /** Throws what RFC 6750 §3 says unless the token may be used here. */
@@ -55,7 +61,7 @@ export const protectionCaller = async (
   await dpop.checkPossession(issuer, request, { ...presented, claims })
   if (account && account.id !== client.id)
     throw refuseToken(issuer, 'it is of the service account of another client')
-  if (!isMeant(issuer, verified)) throw refuseScope(issuer, protectionScope)
+  refuseUnlessMeant(issuer, verified)
   if (!client.doc.authorizationServicesEnabled)
     throw forbidden('the client is not a resource server: set authorizationServicesEnabled')
   const doer = user ? doerWith(user.id, claims) : { actor: client.id }

@@ -4,11 +4,12 @@ import type { FastifyReply } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { SignalEventRow, SignalStreamRow } from '#server/storage/tables/signal-tables.ts'
+import { signalsScope } from '#server/tokens/access/scopes.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { type OwnStreams, reader, type SignalRequest } from './own-streams.ts'
 import type { Polls } from './polls.ts'
 import type { SignSet } from './push.ts'
-import { manageScope, type ReceiverOf } from './receiver.ts'
+import type { ReceiverOf } from './receiver.ts'
 import { pollSchema } from './stream-body.ts'
 import type { Streams } from './streams.ts'
 
@@ -77,7 +78,7 @@ export const createPollRequest = (parts: PollRequestParts) => {
   }
 
   return async (request: SignalRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const receiver = await receiverOf(request, reply, [manageScope])
+    const receiver = await receiverOf(request, reply, [signalsScope])
     const body = readPoll(request)
     const { maxEvents = usualEvents, returnImmediately = false, ack = [], setErrs = {} } = body
     const stream = await own.streamOf(receiver, request.params.streamId)
@@ -91,7 +92,7 @@ export const createPollRequest = (parts: PollRequestParts) => {
     const isAnswered = there.length > 0 || returnImmediately
     const rows = isAnswered ? there : await awaited(stream, maxEvents + 1, hangUpOf(reply))
     // The token and the client may have been revoked meanwhile.
-    const { issuer } = isAnswered ? receiver : await receiverOf(request, reply, [manageScope])
+    const { issuer } = isAnswered ? receiver : await receiverOf(request, reply, [signalsScope])
     const sets = await signed(issuer, stream, rows.slice(0, maxEvents))
     return reply.send({ sets, ...(rows.length > maxEvents ? { moreAvailable: true } : {}) })
   }

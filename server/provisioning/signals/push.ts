@@ -105,7 +105,8 @@ export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
       if (document && !(await mayReceive(issuer, clientOf(document))))
         return {
           kind: 'retry',
-          reason: 'the client is disabled, has no scope ssf.manage, or is an agent that is not ACTIVE',
+          reason:
+            'the client is disabled, has no scope ssf.manage, or is an agent that is not ACTIVE',
         }
       try {
         return await push(issuer, stream, event, signal)

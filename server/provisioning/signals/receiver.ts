@@ -7,14 +7,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import { isFor, isOwnToken } from '#server/tokens/access/presented.ts'
-import { allowedScopes, parseScope } from '#server/tokens/access/scopes.ts'
+import { allowedScopes, parseScope, signalsScope } from '#server/tokens/access/scopes.ts'
 import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
-
-export const manageScope = 'ssf.manage'
-export const readScope = 'ssf.read'
 
 /**
  * Whether the client may have security events now: since it made streams, the administrator may have disabled it, withdrawn the
@@ -26,8 +23,8 @@ export const createMayReceive =
   ({ agents }: { readonly agents: Pick<Agents, 'endOf' | 'within'> }): MayReceive =>
   async (issuer, client) =>
     client.doc.enabled &&
-    allowedScopes(client).has(manageScope) &&
-    (await agents.within(issuer.view, client, [manageScope])).length > 0 &&
+    allowedScopes(client).has(signalsScope) &&
+    (await agents.within(issuer.view, client, [signalsScope])).length > 0 &&
     (await agents.endOf(issuer, client.clientId)) !== undefined
 
 export interface SignalRoute {

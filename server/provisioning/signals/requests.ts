@@ -6,11 +6,12 @@ import type { Recorder } from '#server/audit/audit.ts'
 import { newId } from '#server/platform/ids.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { SignalStreamRow } from '#server/storage/tables/signal-tables.ts'
+import { signalsReadScope, signalsScope } from '#server/tokens/access/scopes.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import { provisioningOf } from '../endpoint.ts'
 import { verification } from './event-types.ts'
 import { type OwnStreams, reader, requiredStream, type SignalRequest } from './own-streams.ts'
-import { manageScope, type ReceiverOf, readScope } from './receiver.ts'
+import type { ReceiverOf } from './receiver.ts'
 import {
   pollMethod,
   pushMethod,
@@ -53,12 +54,12 @@ export const createSignalRequests = (parts: SignalRequestParts) => {
   const { recorder, issuers, streams, own, transmitter, wake, receiverOf } = parts
 
   const readStatusOf = async (request: SignalRequest, reply: FastifyReply) => {
-    const receiver = await receiverOf(request, reply, [manageScope, readScope])
+    const receiver = await receiverOf(request, reply, [signalsScope, signalsReadScope])
     return reply.send(shownStatus(await own.streamOf(receiver, requiredStream(request))))
   }
 
   const changeStatus = async (request: SignalRequest, reply: FastifyReply) => {
-    const receiver = await receiverOf(request, reply, [manageScope])
+    const receiver = await receiverOf(request, reply, [signalsScope])
     const { stream_id, status, reason = null } = readStatus(request)
     const stream = await own.streamOf(receiver, stream_id)
     const changed = { status, status_reason: reason }
@@ -76,7 +77,7 @@ export const createSignalRequests = (parts: SignalRequestParts) => {
   const changeSubject =
     (isAdded: boolean) =>
     async (request: SignalRequest, reply: FastifyReply): Promise<FastifyReply> => {
-      const receiver = await receiverOf(request, reply, [manageScope])
+      const receiver = await receiverOf(request, reply, [signalsScope])
       const { stream_id, subject } = readSubject(request)
       const { id } = await own.streamOf(receiver, stream_id)
       if (subject.iss !== receiver.issuer.url)
@@ -95,7 +96,7 @@ export const createSignalRequests = (parts: SignalRequestParts) => {
     }
 
   const verify = async (request: SignalRequest, reply: FastifyReply) => {
-    const receiver = await receiverOf(request, reply, [manageScope])
+    const receiver = await receiverOf(request, reply, [signalsScope])
     const { stream_id, state } = readVerify(request)
     const stream = await own.streamOf(receiver, stream_id)
     const event = {

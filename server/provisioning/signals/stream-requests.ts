@@ -5,6 +5,7 @@ import { invalid, Problem } from '#schemas/problems.ts'
 import { newId } from '#server/platform/ids.ts'
 import { ConstraintError } from '#server/storage/contract.ts'
 import type { SignalStreamRow } from '#server/storage/tables/signal-tables.ts'
+import { signalsReadScope, signalsScope } from '#server/tokens/access/scopes.ts'
 import { type Deliveries, polled } from './delivery.ts'
 import {
   type OwnStreams,
@@ -13,7 +14,7 @@ import {
   requiredStream,
   type SignalRequest,
 } from './own-streams.ts'
-import { manageScope, type Receiver, type ReceiverOf, readScope } from './receiver.ts'
+import type { Receiver, ReceiverOf } from './receiver.ts'
 import {
   newStreamSchema,
   pollUrlOf,
@@ -78,13 +79,13 @@ export const createStreamRequests = (parts: StreamRequestParts) => {
   }
 
   const create = async (request: SignalRequest, reply: FastifyReply) => {
-    const receiver = await receiverOf(request, reply, [manageScope])
+    const receiver = await receiverOf(request, reply, [signalsScope])
     const row = await makeOne(receiver, request, readNew(request))
     return reply.code(201).send(shownStream(receiver.issuer, receiver.client.clientId, row))
   }
 
   const read = async (request: SignalRequest, reply: FastifyReply) => {
-    const receiver = await receiverOf(request, reply, [manageScope, readScope])
+    const receiver = await receiverOf(request, reply, [signalsScope, signalsReadScope])
     const { issuer, client } = receiver
     const shown = (row: SignalStreamRow) => shownStream(issuer, client.clientId, row)
     const id = queriedStream(request)
@@ -96,7 +97,7 @@ export const createStreamRequests = (parts: StreamRequestParts) => {
   const change =
     (isReplaced: boolean) =>
     async (request: SignalRequest, reply: FastifyReply): Promise<FastifyReply> => {
-      const receiver = await receiverOf(request, reply, [manageScope])
+      const receiver = await receiverOf(request, reply, [signalsScope])
       const body = readChange(request)
       const stream = await own.streamOf(receiver, body.stream_id)
       insistSupplied(receiver, stream, body)
@@ -117,7 +118,7 @@ export const createStreamRequests = (parts: StreamRequestParts) => {
     }
 
   const remove = async (request: SignalRequest, reply: FastifyReply) => {
-    const receiver = await receiverOf(request, reply, [manageScope])
+    const receiver = await receiverOf(request, reply, [signalsScope])
     const { id } = await own.streamOf(receiver, requiredStream(request))
     await own.write(receiver, request, 'ADMIN_DELETE', 'signal stream', [streams.remove(id)])
     return reply.code(204).send()

@@ -3,13 +3,16 @@
 import type { TokenClient } from '../client.ts'
 import { isCommandLine } from '../command-line.ts'
 import type { Issuer } from '../issuers.ts'
-import { accountScope, openidScope } from './scopes.ts'
+import { accountScope, openidScope, protectionScope } from './scopes.ts'
 
 /** The audience of the account API: tokens for anything else are refused there (docs/decisions/account-api.md). */
 export const accountAudience = (issuer: string): string => `${issuer}/account`
 
 /** The audience of the admin API, which is the server's and not of one realm. */
 export const adminAudience = (baseUrl: string): string => `${baseUrl}/admin`
+
+/** The audience of the protection API of UMA. */
+export const protectionAudience = (issuer: string): string => `${issuer}/authz/protection`
 
 /** A resource or audience that the client may not ask for. */
 export class TargetError extends Error {
@@ -53,17 +56,27 @@ export const allowedResources = (
   return [...new Set(found)]
 }
 
+interface Asked {
+  readonly resources: readonly string[]
+  /** Audiences that mappers and scopes add. */
+  readonly mapped: readonly string[]
+  readonly scope: readonly string[]
+}
+
 /**
  * Resources that were asked for narrow the audience to themselves (RFC 8707 §2.2). Otherwise it is what the client and
- * its mappers say, and the issuer itself where they say nothing: the claim must not be missing.
+ * its mappers say, with the protection API where the scope opens it; and the issuer itself where they say nothing: the claim
+ * must not be missing.
  */
 export const audienceOf = (
   issuer: string,
   { doc }: TokenClient,
-  resources: readonly string[],
-  mapped: readonly string[],
+  { resources, mapped, scope }: Asked,
 ): string | readonly string[] => {
-  const all = resources.length > 0 ? resources : [...new Set([...doc.audiences, ...mapped])]
+  const own = [...new Set([...doc.audiences, ...mapped])]
+  const opened = scope.includes(protectionScope) && own.length > 0 && !own.includes(issuer)
+  const named = opened ? [...own, protectionAudience(issuer)] : own
+  const all = resources.length > 0 ? resources : named
   const [first = issuer, ...others] = all
   return others.length > 0 ? all : first
 }

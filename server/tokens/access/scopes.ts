@@ -15,6 +15,25 @@ export const accountScope = 'account'
 
 /** Opens the protection API to a resource server (UMA 2.0 Federated Authorization §1.3). */
 export const protectionScope = 'uma_protection'
+/** Open the streams of security events to a receiver: to manage, or to read (CAEP interoperability profile §2.7.3). */
+export const signalsScope = 'ssf.manage'
+export const signalsReadScope = 'ssf.read'
+/** Opens the token of the user at an identity provider. */
+export const storedTokenScope = 'read-token'
+
+/**
+ * Scopes that open the server itself: a token for another resource does not carry them on. `admin:plan` is none of them: it
+ * keeps a token from doing more.
+ */
+export const serverScopes: ReadonlySet<string> = new Set([
+  openidScope,
+  offlineScope,
+  accountScope,
+  protectionScope,
+  signalsScope,
+  signalsReadScope,
+  storedTokenScope,
+])
 
 const syntax = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 

@@ -12,7 +12,7 @@ import type { Ticket } from '#server/authz/tickets.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { createPace } from '#server/platform/pace.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
-import { accountScope, offlineScope, openidScope } from '#server/tokens/access/scopes.ts'
+import { serverScopes } from '#server/tokens/access/scopes.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
@@ -49,9 +49,6 @@ export interface UmaTicketParts {
 
 /** A token with more of them is too large for most headers. */
 const mostPermissions = 1000
-
-/** Scopes that open the server itself, which is no audience of an RPT. */
-const ownScopes = new Set([openidScope, accountScope, offlineScope])
 
 const responseModes = ['token', 'decision', 'permissions'] as const
 type ResponseMode = (typeof responseModes)[number]
@@ -199,7 +196,7 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
     return {
       ...(user ? { user } : {}),
       ...(token?.account ? { account: token.account } : {}),
-      scope: scope.filter((one) => !ownScopes.has(one)),
+      scope: scope.filter((one) => !serverScopes.has(one)),
       resources: [server.client.clientId],
       ...(authentication ? { authentication } : {}),
       ...(token ? { actorGrantIds: endingsOf(token.claims['jti']) } : {}),
