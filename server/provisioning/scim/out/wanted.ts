@@ -1,7 +1,7 @@
 /** What a target should have of users: decided from the users as they are now, whatever happened to them since. */
 
 import { Group } from '#schemas/kinds/users/group.ts'
-import { matchesScimFilter } from '#schemas/text/scim-filter-match.ts'
+import { lookupIn, matchesScimFilter } from '#schemas/text/scim-filter-match.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
@@ -68,7 +68,7 @@ export const wantedOf = async (
       groups: groups.get(id) ?? [],
       attributes: fieldsOf(user).attributes,
     }
-    return filter && !matchesScimFilter(filter, asked)
+    return filter && !matchesScimFilter(filter, lookupIn(asked))
       ? { kind: 'gone', user }
       : { kind: 'present', user, attributes }
   }

@@ -6,6 +6,7 @@ import {
   pathText,
   type ScimFilter,
 } from '#schemas/text/scim-filter.ts'
+import { timeOf } from '#schemas/text/scim-filter-match.ts'
 import { invalidFilter, invalidPath, type ScimError } from '../errors.ts'
 import {
   type Attribute,
@@ -91,7 +92,7 @@ const refuseOtherType = ({ path, op, value }: Compare, attribute: Attribute): vo
     return
   }
   if (typeof value !== 'string') throw invalidFilter(`${what} is a text`)
-  if (type === 'dateTime' && Number.isNaN(Date.parse(value)))
+  if (type === 'dateTime' && timeOf(value) === undefined)
     throw invalidFilter(`${what} is a time such as "2026-01-31T12:00:00Z"`)
 }
 

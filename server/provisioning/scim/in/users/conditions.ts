@@ -10,6 +10,7 @@ import {
   pathText,
   type ScimFilter,
 } from '#schemas/text/scim-filter.ts'
+import { timeOf } from '#schemas/text/scim-filter-match.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
 import { refusal } from '#server/storage/values.ts'
@@ -28,6 +29,8 @@ interface Column {
   readonly kind: 'text' | 'flag' | 'time'
   /** Brings a text into the form that the column has. */
   readonly fold?: (text: string) => string
+  /** Whether the column has capitals beyond ASCII, which `lower` of both databases leaves. */
+  readonly hasCapitals?: true
 }
 
 /** As `lower` of both databases, which changes ASCII alone. */
@@ -37,11 +40,18 @@ const nameKey = (text: string): string => foldName(storedName(text))
 
 const exact = (text: string): string => text
 
+const personName = (column: Expression<unknown>): Column => ({
+  column,
+  kind: 'text',
+  fold: (text) => text.toLowerCase(),
+  hasCapitals: true,
+})
+
 const columns: Readonly<Record<string, Column>> = {
   id: { column: sql.ref('users.id'), kind: 'text' },
   username: { column: sql.ref('users.username_key'), kind: 'text', fold: nameKey },
-  'name.familyname': { column: sql`lower(users.last_name)`, kind: 'text', fold: asciiLower },
-  'name.givenname': { column: sql`lower(users.first_name)`, kind: 'text', fold: asciiLower },
+  'name.familyname': personName(sql`lower(users.last_name)`),
+  'name.givenname': personName(sql`lower(users.first_name)`),
   active: { column: sql.ref('users.enabled'), kind: 'flag' },
   // The same for all users: for searches across types (RFC 7644 §3.4.2.1).
   'meta.resourcetype': { column: sql`cast(${sql.lit(userType.name)} as text)`, kind: 'text' },
@@ -64,6 +74,12 @@ const noColumn = (path: AttributePath): never => {
 }
 
 const never: Expression<SqlBool> = sql<SqlBool>`1 = 0`
+const always: Expression<SqlBool> = sql<SqlBool>`1 = 1`
+
+/** An empty text is no value, as in memory (schemas/text/scim-filter-match.ts). */
+const hasValue = (column: Expression<unknown>): Expression<SqlBool> => sql<SqlBool>`${column} <> ''`
+const hasNone = (column: Expression<unknown>): Expression<SqlBool> =>
+  sql<SqlBool>`(${column} is null or ${column} = '')`
 
 /** Above every character of a name, so that [text, text + END) is what begins with the text. */
 const END = '\u{10ffff}'
@@ -71,19 +87,46 @@ const END = '\u{10ffff}'
 const contains = (text: Expression<unknown>, part: unknown): Expression<SqlBool> =>
   sql<SqlBool>`replace(${text}, ${part}, '') <> ${text}`
 
+/** The column with those capitals in lower case that a text in lower case could meet. */
+const lowered = (column: Expression<unknown>, text: string): Expression<unknown> =>
+  [...new Set(text)].reduce((folded, one) => {
+    const capital = one.toUpperCase()
+    const isCased = one > '\x7f' && capital !== one && capital.toLowerCase() === one
+    return isCased ? sql`replace(${folded}, ${capital}, ${one})` : folded
+  }, column)
+
+/** Every value contains an empty text and comes after it; none equals it. */
+const comparisonsOfNothing = (
+  column: Expression<unknown>,
+): Readonly<Record<Compare['op'], Expression<SqlBool>>> => {
+  const present = hasValue(column)
+  return {
+    eq: never,
+    ne: always,
+    co: present,
+    sw: present,
+    ew: present,
+    gt: present,
+    ge: present,
+    lt: never,
+    le: never,
+  }
+}
+
 const compareText = (
   column: Expression<unknown>,
   op: Compare['op'],
   text: string,
 ): Expression<SqlBool> => {
   const length = [...text].length
+  if (text === '') return comparisonsOfNothing(column)[op]
   switch (op) {
     case 'eq':
       return sql<SqlBool>`${column} = ${text}`
     case 'ne':
       return sql<SqlBool>`(${column} = ${text}) is not true`
     case 'co':
-      return text === '' ? sql<SqlBool>`${column} is not null` : contains(column, text)
+      return contains(column, text)
     case 'sw':
       return sql<SqlBool>`(${column} >= ${text} and ${column} < ${text + END})`
     case 'ew':
@@ -93,9 +136,9 @@ const compareText = (
     case 'ge':
       return sql<SqlBool>`${column} >= ${text}`
     case 'lt':
-      return sql<SqlBool>`${column} < ${text}`
+      return sql<SqlBool>`(${hasValue(column)} and ${column} < ${text})`
     default:
-      return sql<SqlBool>`${column} <= ${text}`
+      return sql<SqlBool>`(${hasValue(column)} and ${column} <= ${text})`
   }
 }
 
@@ -125,9 +168,9 @@ const flagOf = ({ path, value }: Compare): number => {
   throw invalidFilter(`"${pathText(path)}" is true or false`)
 }
 
-const timeOf = ({ path, value }: Compare): number => {
-  const time = typeof value === 'string' ? Date.parse(value) : Number.NaN
-  if (Number.isNaN(time))
+const momentOf = ({ path, value }: Compare): number => {
+  const time = typeof value === 'string' ? timeOf(value) : undefined
+  if (time === undefined)
     throw invalidFilter(`"${pathText(path)}" is a time such as "2026-01-31T12:00:00Z"`)
   return time
 }
@@ -139,11 +182,11 @@ const textComparison = (
   fold: (text: string) => string,
 ): Expression<SqlBool> => {
   const { path, op, value } = compare
-  if (value === null)
-    return op === 'eq' ? sql<SqlBool>`${column} is null` : sql<SqlBool>`${column} is not null`
+  if (value === null) return op === 'eq' ? hasNone(column) : op === 'ne' ? hasValue(column) : never
   if (typeof value !== 'string') throw invalidFilter(`"${pathText(path)}" is a text`)
   // Nothing that could not be stored is there.
-  return refusal(value) === undefined ? compareText(column, op, fold(value)) : never
+  if (refusal(value) !== undefined) return op === 'ne' ? always : never
+  return compareText(column, op, fold(value))
 }
 
 type Leaf = Exclude<ScimFilter, { terms: unknown } | { term: unknown }>
@@ -199,20 +242,25 @@ export const conditionsFor = (
       if (value === null) return eb.not(eb('users.id', 'in', members()))
       const group = String(value)
       return refusal(group) === undefined
-        ? eb('users.id', 'in', members().where('user_groups.group_id', '=', group))
+        ? eb('users.id', 'in', members().where('user_groups.group_id', '=', group.toLowerCase()))
         : never
     }
-    const { column, kind, fold = exact } = columnOf(path) ?? noColumn(path)
-    if (value !== null && kind === 'flag') return compareNumber(compare, column, flagOf(compare))
-    if (value !== null && kind === 'time') return compareNumber(compare, column, timeOf(compare))
-    return textComparison(compare, column, fold)
+    const { column, kind, fold = exact, hasCapitals } = columnOf(path) ?? noColumn(path)
+    if (kind !== 'text') {
+      // Every user has it.
+      if (value === null) return op === 'ne' ? always : never
+      return compareNumber(compare, column, kind === 'flag' ? flagOf(compare) : momentOf(compare))
+    }
+    const isFolded = hasCapitals && typeof value === 'string'
+    return textComparison(compare, isFolded ? lowered(column, fold(value)) : column, fold)
   }
 
   const present = (path: AttributePath): Expression<SqlBool> => {
     if (isExternalId(path))
       return eb('users.id', 'in', named().where('scim_users.external_id', 'is not', null))
     if (isGroup(path)) return eb('users.id', 'in', members())
-    return sql<SqlBool>`${(columnOf(path) ?? noColumn(path)).column} is not null`
+    const { column, kind } = columnOf(path) ?? noColumn(path)
+    return kind === 'text' ? hasValue(column) : always
   }
 
   const exactly = (filter: ScimFilter): Expression<SqlBool> => {
