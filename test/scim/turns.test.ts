@@ -7,7 +7,6 @@ import { createForeground } from '#server/http/limits/foreground.ts'
 import type { Turns } from '#server/http/limits/turns.ts'
 import { takeScimBodies } from '#server/provisioning/scim/in/body.ts'
 import type { Admit, ScimCall } from '#server/provisioning/scim/in/caller.ts'
-import { refusedAt } from '#server/provisioning/scim/in/elsewhere.ts'
 import { installScimErrors, ScimError } from '#server/provisioning/scim/in/errors.ts'
 import { isScim } from '#server/provisioning/scim/in/open.ts'
 import {
@@ -16,6 +15,7 @@ import {
   type Resources,
 } from '#server/provisioning/scim/in/resource-routes.ts'
 import { userType } from '#server/provisioning/scim/in/schema/user-schema.ts'
+import { refusedAt } from '#server/provisioning/scim/in/unsupported-paths.ts'
 
 const made = { id: '1', meta: { version: 'W/"1"', location: 'https://id.example/Users/1' } }
 

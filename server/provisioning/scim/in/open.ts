@@ -15,13 +15,13 @@ import { searchAllRoutes } from './across/search-all.ts'
 import { takeScimBodies } from './body.ts'
 import { createAdmit } from './caller.ts'
 import { discoveryRoutes } from './discovery/routes.ts'
-import { elsewhereRoutes, refusedAt } from './elsewhere.ts'
 import { installScimErrors } from './errors.ts'
 import { sendersOf } from './external-ids.ts'
 import { createGroupResources } from './groups/resources.ts'
 import { createRefusedTokens } from './refused-tokens.ts'
 import { addResourceRoutes, createScimTurns } from './resource-routes.ts'
 import { createScimTokens } from './tokens.ts'
+import { refusedAt, unsupportedRoutes } from './unsupported-paths.ts'
 import { createUserResources } from './users/resources.ts'
 
 export interface ScimInNeeds {
@@ -83,7 +83,7 @@ export const openScimIn = (needs: ScimInNeeds) => {
       addResourceRoutes(app, { admit, turns }, `${path}/Groups`, groups)
       searchAllRoutes({ admit, types: [users, groups] }, path)(app)
       discoveryRoutes({ admitAnyone }, path)(app)
-      elsewhereRoutes({ admit }, path)(app)
+      unsupportedRoutes({ admit }, path)(app)
     }) satisfies FastifyPluginAsync,
   }
 }

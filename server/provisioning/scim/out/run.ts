@@ -14,16 +14,16 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
+import { createFreeName } from './free-name.ts'
 import { createSendGroups } from './groups/send-groups.ts'
 import { allowanceOf, heldReason } from './guard.ts'
-import { lookAtRealm } from './look.ts'
-import { createMakeRoom } from './make-room.ts'
+import { markChanges } from './mark-changes.ts'
 import type { AccessTokens } from './protocol/access-tokens.ts'
 import { createScimClient, type ScimClient } from './protocol/client.ts'
-import { createPace } from './protocol/pace.ts'
 import { ScimRefusal } from './protocol/refusal.ts'
+import { createRequestRate } from './protocol/request-rate.ts'
 import { createSendUser, type Done } from './send-user.ts'
-import { createSendUsers, partSize } from './send-users.ts'
+import { createSendUsers } from './send-users.ts'
 import type { SentMembers } from './state/members.ts'
 import type { Resources } from './state/resources.ts'
 import type { Standings } from './state/standings.ts'
@@ -48,6 +48,8 @@ export interface RunParts {
 
 const second = 1000
 const minute = 60 * second
+/** Users or groups that are read, and remembered as sent, at once. */
+const partSize = 100
 const longestRetryAfter = 24 * 60 * minute
 
 /** The run begins anew: the document of the target was changed meanwhile, or more removals came than the guard was asked about. */
@@ -56,7 +58,7 @@ class RunAgain extends Error {
 }
 
 /** A quarter of an hour again and again: about two months. */
-export const waits: readonly number[] = [
+const runWaits: readonly number[] = [
   5 * second,
   15 * second,
   minute,
@@ -93,7 +95,7 @@ export const clientOf = (
   createScimClient(target, {
     request: outgoing.request,
     tokens,
-    pace: createPace(target.doc.rateLimit ?? target.profile.perSecond),
+    awaitTurn: createRequestRate(target.doc.rateLimit ?? target.profile.perSecond),
     now: () => clock.now(),
     signal,
   })
@@ -135,7 +137,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
       const rows = await resources.byRemoteIds(target.id, 'user', [remoteId])
       return rows.some(({ local_id }) => local_id !== localId)
     }
-    const makeRoom = createMakeRoom({
+    const freeName = createFreeName({
       storage,
       target,
       resources,
@@ -151,7 +153,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
       members,
       now,
       signal,
-      send: createSendUser({ target, client, makeRoom, isTaken }),
+      send: createSendUser({ target, client, freeName, isTaken }),
       count: tally.count,
     })
     let kept = 0
@@ -236,7 +238,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
       ])
       return { kind: 'done' }
     }
-    await lookAtRealm({ storage, view, target, resources, members, standings, signal }, before)
+    await markChanges({ storage, view, target, resources, members, standings, signal }, before)
     const client = clientOf(parts, target, signal)
     try {
       if (target.doc.syncUsers) await sendAllUsers(target, view, client, tally, signal)
@@ -257,7 +259,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
     atOnce: 16,
     ordered: true,
     leaseMs: 15 * second,
-    waits,
+    waits: runWaits,
     jitter: 0.1,
     run: async (job, signal) => {
       const view = await copy.fresh(job.realm ?? '')

@@ -4,21 +4,19 @@
  */
 
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
-import { type MakeRoom, setOne } from './make-room.ts'
-import {
-  changesSince,
-  type Digests,
-  digestOf,
-  digestsOf,
-  observedIn,
-  resourceOf,
-  type ScimAttributes,
-  userNameIn,
-} from './person.ts'
+import { type Digests, digestOf, digestsOf } from './digests.ts'
+import { type FreeName, setOne } from './free-name.ts'
 import type { RemoteResource, ScimClient } from './protocol/client.ts'
 import { isConflict, isMissing, ScimRefusal } from './protocol/refusal.ts'
 import type { ResourceChange } from './state/resources.ts'
 import type { ScimTargetInUse } from './target.ts'
+import {
+  changesSince,
+  observedIn,
+  resourceOf,
+  type ScimAttributes,
+  userNameIn,
+} from './user-resource.ts'
 import { sentOf, type Wanted } from './wanted.ts'
 
 export type Done = 'created' | 'adopted' | 'updated' | 'deactivated' | 'deleted' | 'unchanged'
@@ -32,7 +30,7 @@ export interface Sent {
 export interface SendParts {
   readonly target: ScimTargetInUse
   readonly client: ScimClient
-  readonly makeRoom: MakeRoom
+  readonly freeName: FreeName
   /** Whether the resource of the target stands for another user here. */
   readonly isTaken: (remoteId: string, localId: string) => Promise<boolean>
 }
@@ -53,7 +51,7 @@ export const matchedBy = (
     ? { attribute: 'id', value: 'externalId' }
     : { attribute: wanted, value: wanted }
 
-export const createSendUser = ({ target, client, makeRoom, isTaken }: SendParts) => {
+export const createSendUser = ({ target, client, freeName, isTaken }: SendParts) => {
   const { doc, profile } = target
 
   const write = async (
@@ -67,7 +65,7 @@ export const createSendUser = ({ target, client, makeRoom, isTaken }: SendParts)
     )
     if (operations.length === 0) return false
     const isRenamed = operations.some(({ path }) => path === 'userName')
-    await makeRoom(localId, isRenamed ? userNameIn(attributes) : undefined, () =>
+    await freeName(localId, isRenamed ? userNameIn(attributes) : undefined, () =>
       profile.patches
         ? client.patch('Users', remoteId, operations)
         : client.replace('Users', remoteId, resourceOf(attributes)),
@@ -114,7 +112,7 @@ export const createSendUser = ({ target, client, makeRoom, isTaken }: SendParts)
     // A user who may not sign in is not made anywhere.
     if (attributes['active'] === false) return { done: 'unchanged', change: 'forget' }
     try {
-      const made = await makeRoom(localId, userNameIn(attributes), () =>
+      const made = await freeName(localId, userNameIn(attributes), () =>
         client.create('Users', resourceOf(attributes)),
       )
       const sent = JSON.stringify(digestsOf(attributes))

@@ -6,8 +6,8 @@
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
 import { userGroupsOf } from '#server/users/memberships.ts'
-import { ScimRefusal } from './protocol/refusal.ts'
-import type { Done, SendUser, Sent } from './send-user.ts'
+import { createFaults, failed, settled } from './retries.ts'
+import type { Done, SendUser } from './send-user.ts'
 import type { SentMembers } from './state/members.ts'
 import type { Resources } from './state/resources.ts'
 import type { ScimTargetInUse } from './target.ts'
@@ -24,24 +24,13 @@ export interface SendUsersParts extends WantedParts {
   readonly signal: AbortSignal
 }
 
-export const partSize = 100
 const atOnce = 8
-/** So many faults, or refusals, in a row are a matter of the target, such as a wrong address, not of the users. */
-const mostFaults = 3
-const mostRefusals = 20
 const minute = 60_000
-const waits = [minute, 5 * minute, 30 * minute, 2 * 60 * minute, 12 * 60 * minute]
-/** Of one during whose request the target was lost: it may be the reason. */
-const lostMs = minute
-const longestError = 300
 /** Kept back by the guard; looked at again after that. */
 const heldMs = 60 * minute
 
-const wordsOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).slice(0, longestError).toWellFormed()
-
 /** Runs the work of each, some at a time, until one says that there is no point in going on. */
-export const eachAtOnce = async <T>(
+const eachAtOnce = async <T>(
   items: readonly T[],
   most: number,
   work: (item: T) => Promise<boolean>,
@@ -52,53 +41,6 @@ export const eachAtOnce = async <T>(
       if (!(await work(item))) queue.length = 0
   }
   await Promise.all(Array.from({ length: most }, worker))
-}
-
-/** The row after its user, or group, was sent. */
-export const settled = (
-  resources: Resources,
-  row: ScimResourceRow,
-  { change }: Pick<Sent, 'change'>,
-): Statement =>
-  change === 'forget'
-    ? resources.forget(row)
-    : resources.change(row, { ...change, done: row.changed, failures: 0, error: null })
-
-/** How long something waits that has failed so often before. */
-export const waitAfter = (failures: number): number => waits[failures] ?? waits.at(-1) ?? 0
-
-/** The row after a failure, which is tried again later. */
-export const failed = (
-  resources: Resources,
-  row: ScimResourceRow,
-  error: unknown,
-  now: number,
-): Statement => {
-  const isOfTarget = error instanceof ScimRefusal && error.isOfTarget
-  const wait = isOfTarget ? lostMs : waitAfter(row.failures)
-  return resources.change(row, {
-    due_at: now + wait,
-    failures: row.failures + (isOfTarget ? 0 : 1),
-    error: wordsOf(error),
-  })
-}
-
-/** Counts failures in a row; the one that is too many, and one of the target itself, ends the run. */
-export const createFaults = () => {
-  let faults = 0
-  let refusals = 0
-  return {
-    none: (): void => {
-      faults = 0
-      refusals = 0
-    },
-    isTooMany: (error: unknown): boolean => {
-      if (!(error instanceof ScimRefusal)) return false
-      faults = error.isFault ? faults + 1 : 0
-      refusals += 1
-      return error.isOfTarget || faults >= mostFaults || refusals >= mostRefusals
-    },
-  }
 }
 
 /** What the guard allows a run. */
@@ -174,7 +116,7 @@ export const createSendUsers = (parts: SendUsersParts) => {
         const sent = await send(row, one)
         faults.none()
         count(sent.done)
-        statements.push(settled(resources, row, sent))
+        statements.push(settled(resources, row, sent.change))
         if (sent.change === 'forget') statements.push(members.forgetUser(target.id, row.local_id))
         return true
       } catch (error) {

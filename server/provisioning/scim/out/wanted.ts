@@ -9,15 +9,9 @@ import type { UserRow } from '#server/storage/tables/tables.ts'
 import { userGroupsOf } from '#server/users/memberships.ts'
 import { fieldsOf } from '#server/users/user-record.ts'
 import { usersByIds } from '#server/users/user-rows.ts'
-import {
-  attributesOf,
-  type Digests,
-  digestOf,
-  resourceOf,
-  type ScimAttributes,
-  userNameIn,
-} from './person.ts'
+import { type Digests, digestOf } from './digests.ts'
 import type { ScimTargetInUse } from './target.ts'
+import { attributesOf, resourceOf, type ScimAttributes, userNameIn } from './user-resource.ts'
 
 /** A user as the target should have it; `gone`: deleted, or not one of those who are sent. */
 export type Wanted =

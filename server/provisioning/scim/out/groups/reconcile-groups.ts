@@ -6,7 +6,7 @@ import type { RemoteResource } from '../protocol/client.ts'
 import { isMissing } from '../protocol/refusal.ts'
 import type { Difference, ReconcileParts, ReconcileRequest } from '../reconcile.ts'
 import { groupName } from '../wanted.ts'
-import { memberIdsOf } from './send-members.ts'
+import { memberIdsOf } from './group-resource.ts'
 
 type Parts = Pick<ReconcileParts, 'storage' | 'resources' | 'members'> &
   Pick<ReconcileRequest, 'view' | 'target' | 'client'>

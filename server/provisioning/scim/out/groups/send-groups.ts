@@ -8,16 +8,19 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
 import { memberIdsIn } from '#server/users/memberships.ts'
-import { createMakeRoom, setOne } from '../make-room.ts'
-import { digestOf } from '../person.ts'
+import { digestOf, groupNameDigest } from '../digests.ts'
+import { createFreeName, setOne } from '../free-name.ts'
 import type { ScimClient } from '../protocol/client.ts'
 import { isMissing } from '../protocol/refusal.ts'
+import { createFaults, failed, settled } from '../retries.ts'
 import type { Done } from '../send-user.ts'
-import { createFaults, failed, settled } from '../send-users.ts'
 import type { SentMembers } from '../state/members.ts'
 import type { Resources } from '../state/resources.ts'
 import type { ScimTargetInUse } from '../target.ts'
 import { groupName, sentOf } from '../wanted.ts'
+import { coreGroup } from './group-resource.ts'
+import { createProvisionAgain } from './provision-again.ts'
+import { createReplaceGroup } from './replace-group.ts'
 import { createSendMembers } from './send-members.ts'
 
 export interface SendGroupsParts {
@@ -32,23 +35,20 @@ export interface SendGroupsParts {
   readonly signal: AbortSignal
 }
 
-const coreGroup = 'urn:ietf:params:scim:schemas:core:2.0:Group'
-export const nameDigest = (key: string): string =>
-  JSON.stringify({ displayName: digestOf(groupName(key)) })
-
 export const createSendGroups = (parts: SendGroupsParts) => {
   const { storage, view, target, client, resources, members, now, count, signal } = parts
   const faults = createFaults()
+  const provisionAgain = createProvisionAgain({ storage, target, resources, now })
   const sendMembers = createSendMembers({
     storage,
     target,
     client,
     resources,
     members,
-    now,
+    provisionAgain,
     count,
   })
-  const makeRoom = createMakeRoom({
+  const freeName = createFreeName({
     storage,
     target,
     resources,
@@ -58,6 +58,14 @@ export const createSendGroups = (parts: SendGroupsParts) => {
       const group = await view.byId(Group.kind, id)
       return group && { name: groupName(group.key), isSent: true }
     },
+  })
+  const replaceGroup = createReplaceGroup({
+    storage,
+    target,
+    client,
+    members,
+    freeName,
+    count,
   })
 
   const remove = async (row: ScimResourceRow): Promise<void> => {
@@ -78,7 +86,7 @@ export const createSendGroups = (parts: SendGroupsParts) => {
     const { id } =
       found && !isTaken
         ? found
-        : await makeRoom(row.local_id, displayName, () =>
+        : await freeName(row.local_id, displayName, () =>
             client.create('Groups', {
               schemas: [coreGroup],
               displayName,
@@ -104,44 +112,24 @@ export const createSendGroups = (parts: SendGroupsParts) => {
     )
   }
 
-  const replaceWhole = async (
-    row: ScimResourceRow,
-    remoteId: string,
-    displayName: string,
-    wanted: ReadonlyMap<string, string>,
-  ): Promise<void> => {
-    await makeRoom(row.local_id, displayName, () =>
-      client.replace('Groups', remoteId, {
-        schemas: [coreGroup],
-        displayName,
-        externalId: row.local_id,
-        members: [...wanted.values()].map((value) => ({ value })),
-      }),
-    )
-    await storage.commit([
-      members.forgetGroup(target.id, row.local_id),
-      ...members.add(target.id, row.local_id, [...wanted.keys()]),
-    ])
-    count('updated')
-  }
-
   const equalize = async (row: ScimResourceRow, key: string): Promise<void> => {
     const displayName = groupName(key)
     const isNew = row.remote_id === null
     const remoteId = row.remote_id ?? (await locate(row, displayName))
     const wanted = await wantedMembers(row.local_id)
+    const group = { id: row.local_id, remoteId, failures: row.failures, wanted }
     const isRenamed = !isNew && sentOf(row)['displayName'] !== digestOf(displayName)
     if (!target.profile.patches) {
-      await replaceWhole(row, remoteId, displayName, wanted)
+      await replaceGroup({ ...group, displayName })
       return
     }
     if (isRenamed) {
-      await makeRoom(row.local_id, displayName, () =>
+      await freeName(row.local_id, displayName, () =>
         setOne({ target, client }, 'Groups', remoteId, ['displayName', displayName]),
       )
       count('updated')
     }
-    await sendMembers({ id: row.local_id, remoteId, failures: row.failures, wanted })
+    await sendMembers(group)
   }
 
   const sendOne = async (row: ScimResourceRow): Promise<void> => {
@@ -157,8 +145,8 @@ export const createSendGroups = (parts: SendGroupsParts) => {
       await storage.commit([resources.change(row, { remote_id: null })])
       await equalize({ ...row, remote_id: null }, group.key)
     }
-    const sent = nameDigest(group.key)
-    await storage.commit([settled(resources, row, { change: { present: 1, sent } })])
+    const sent = groupNameDigest(groupName(group.key))
+    await storage.commit([settled(resources, row, { present: 1, sent })])
   }
 
   return async (rows: readonly ScimResourceRow[]): Promise<void> => {

@@ -6,13 +6,14 @@
 
 import type { Storage } from '#server/storage/contract.ts'
 import { inSlices } from '#server/storage/statements.ts'
-import type { RemoteResource, ScimClient } from '../protocol/client.ts'
+import type { ScimClient } from '../protocol/client.ts'
 import type { Profile } from '../protocol/profiles.ts'
-import { isOfRequest } from '../protocol/refusal.ts'
-import { waitAfter } from '../send-users.ts'
+import { refusalOf, type ScimRefusal } from '../protocol/refusal.ts'
 import type { SentMembers } from '../state/members.ts'
 import type { Resources } from '../state/resources.ts'
 import type { ScimTargetInUse } from '../target.ts'
+import { memberIdsOf } from './group-resource.ts'
+import type { Member, ProvisionAgain } from './provision-again.ts'
 
 export interface SendMembersParts {
   readonly storage: Pick<Storage, 'commit'>
@@ -20,7 +21,7 @@ export interface SendMembersParts {
   readonly client: ScimClient
   readonly resources: Resources
   readonly members: SentMembers
-  readonly now: () => number
+  readonly provisionAgain: ProvisionAgain
   readonly count: (done: 'updated') => void
 }
 
@@ -33,13 +34,29 @@ export interface SentGroup {
   readonly wanted: ReadonlyMap<string, string>
 }
 
+/** A group while its members are changed. */
+interface ChangedGroup extends SentGroup {
+  /** Whether members were sent before that stay. */
+  readonly hasOthers: boolean
+}
+
+/** An addition or a removal of members. */
+interface MemberChange {
+  operationsOf(remoteIds: readonly string[]): readonly object[]
+  /** Remembers that the target has the members so. */
+  record(ids: readonly string[]): Promise<unknown>
+  /**
+   * The next step for a member whose request was refused, by whether the target has the user in the group (nothing where it does
+   * not tell): the member is `done` already, is sent alone, or waits for the next run.
+   */
+  resolveRefused(
+    member: Member,
+    isMember: boolean | undefined,
+  ): Promise<'done' | 'send-alone' | 'wait'>
+}
+
 /** AWS IAM Identity Center takes no more; others cut the rest off. */
 const mostMembers = 100
-
-export const memberIdsOf = (group: RemoteResource): string[] => {
-  const members = group['members']
-  return Array.isArray(members) ? members.map(({ value }) => String(value)) : []
-}
 
 const additionsOf = (ids: readonly string[]): readonly object[] => [
   { op: 'add', path: 'members', value: ids.map((value) => ({ value })) },
@@ -53,114 +70,87 @@ const removalsOf = (
     ? [{ op: 'remove', path: 'members', value: ids.map((value) => ({ value })) }]
     : ids.map((id) => ({ op: 'remove', path: `members[value eq ${JSON.stringify(id)}]` }))
 
-/** A member with the id here and the id at the target. */
-type Member = readonly [string, string]
-
-/** One way to change members. */
-interface Way {
-  operationsOf(remoteIds: readonly string[]): readonly object[]
-  settle(ids: readonly string[]): Promise<unknown>
-  /**
-   * What a member comes to whose request was refused, by whether the target has them in the group (nothing where it does not tell):
-   * `settled` is so already, `refused` cannot be sent now, `open` is sent.
-   */
-  judge(member: Member, isThere: boolean | undefined): Promise<'settled' | 'refused' | 'open'>
-}
-
 export const createSendMembers = (parts: SendMembersParts) => {
-  const { storage, target, client, resources, members, now, count } = parts
+  const { storage, target, client, resources, members, provisionAgain, count } = parts
   const { profile } = target
 
-  /** Asks whether users are in the group; one that is gone is thrown as missing. */
-  const membershipsIn = async (
-    { remoteId }: SentGroup,
-    hasOthers: boolean,
-  ): Promise<(remoteUser: string) => Promise<boolean | undefined>> => {
+  /** Asks whether users are in the group; a group that is gone is thrown as missing. */
+  const membershipsIn = async ({
+    remoteId,
+    hasOthers,
+  }: ChangedGroup): Promise<(remoteUser: string) => Promise<boolean | undefined>> => {
     const there = new Set(memberIdsOf(await client.read('Groups', remoteId)))
     if (profile.answersMembers)
       // A group without any members, where others were sent, may be one whose members are not answered.
       return async (id) => (there.size === 0 && hasOthers ? undefined : there.has(id))
     return async (id) => {
-      try {
-        return await client.hasMember(remoteId, id)
-      } catch (error) {
-        if (isOfRequest(error)) return undefined
-        throw error
-      }
+      let isMember: boolean | undefined
+      const refusal = await refusalOf(async () => {
+        isMember = await client.hasMember(remoteId, id)
+      })
+      return refusal ? undefined : isMember
     }
   }
 
-  const sendEach = async (
-    group: SentGroup,
+  const patchMembers = async (
+    { remoteId }: ChangedGroup,
+    some: readonly Member[],
+    { operationsOf, record }: MemberChange,
+  ): Promise<ScimRefusal | undefined> => {
+    const operations = operationsOf(some.map((one) => one.remoteId))
+    const refusal = await refusalOf(() => client.patch('Groups', remoteId, operations))
+    if (refusal) return refusal
+    await record(some.map(({ id }) => id))
+    count('updated')
+    return undefined
+  }
+
+  /** The members of a refused request, one by one; the first refusal of those that are left. */
+  const patchEach = async (
+    group: ChangedGroup,
     part: readonly Member[],
-    way: Way,
-    hasOthers: boolean,
-    first: unknown,
-  ): Promise<void> => {
-    const isThere = await membershipsIn(group, hasOthers)
-    let refused: unknown
-    for (const member of part) {
-      const [id, remoteId] = member
-      const outcome = await way.judge(member, await isThere(remoteId))
-      if (outcome === 'settled') {
-        await way.settle([id])
-        continue
-      }
-      try {
-        if (outcome === 'refused' || part.length === 1) throw first
-        await client.patch('Groups', group.remoteId, way.operationsOf([remoteId]))
-        await way.settle([id])
-        count('updated')
-      } catch (error) {
-        if (!isOfRequest(error)) throw error
-        refused ??= error
+    change: MemberChange,
+    refusal: ScimRefusal,
+  ): Promise<ScimRefusal | undefined> => {
+    const isMember = await membershipsIn(group)
+    let first: ScimRefusal | undefined
+    for (const one of part) {
+      const next = await change.resolveRefused(one, await isMember(one.remoteId))
+      if (next === 'done') await change.record([one.id])
+      else {
+        const isSent = next === 'send-alone' && part.length > 1
+        const refused = isSent ? await patchMembers(group, [one], change) : refusal
+        first ??= refused
       }
     }
-    if (refused !== undefined) throw refused
+    return first
   }
 
-  const send = async (
-    group: SentGroup,
+  /** Ends with the first part in which a member is refused: a target that refuses all is not asked for thousands. */
+  const patchInParts = async (
+    group: ChangedGroup,
     all: readonly Member[],
-    way: Way,
-    hasOthers: boolean,
-  ): Promise<void> => {
-    for (const part of inSlices(all, mostMembers))
-      try {
-        const remoteIds = part.map(([, remoteId]) => remoteId)
-        await client.patch('Groups', group.remoteId, way.operationsOf(remoteIds))
-        await way.settle(part.map(([id]) => id))
-        count('updated')
-      } catch (error) {
-        if (!isOfRequest(error)) throw error
-        await sendEach(group, part, way, hasOthers, error)
-      }
+    change: MemberChange,
+  ): Promise<ScimRefusal | undefined> => {
+    for (const part of inSlices(all, mostMembers)) {
+      const refusal = await patchMembers(group, part, change)
+      const left = refusal && (await patchEach(group, part, change, refusal))
+      if (left) return left
+    }
+    return undefined
   }
 
-  /**
-   * The target no longer has the user: it gets them again, and the group with them. At once the first time, and then no sooner than
-   * the group is tried again: a target may answer no user by the id.
-   */
-  const sendAgain = async (id: string, remoteId: string, failures: number): Promise<void> => {
-    const [row] = await resources.byIds(target.id, 'user', [id])
-    if (row?.remote_id !== remoteId) return
-    const due_at = failures === 0 ? 0 : now() + waitAfter(failures)
-    await storage.commit([
-      ...resources.mark(target.id, 'user', [id]),
-      resources.change(row, { remote_id: null, present: 0, due_at }),
-    ])
-  }
-
-  const join = ({ id: group, failures }: SentGroup): Way => ({
-    operationsOf: additionsOf,
-    settle: (ids) => storage.commit(members.add(target.id, group, ids)),
-    judge: async ([id, remoteId], isThere) => {
-      if (isThere === true) return 'settled'
-      if (await client.exists('Users', remoteId)) return 'open'
-      await sendAgain(id, remoteId, failures)
-      return 'refused'
-    },
-  })
+  const addMembers = (group: ChangedGroup, joined: readonly Member[]) =>
+    patchInParts(group, joined, {
+      operationsOf: additionsOf,
+      record: (ids) => storage.commit(members.add(target.id, group.id, ids)),
+      resolveRefused: async (member, isMember) => {
+        if (isMember === true) return 'done'
+        if (await client.exists('Users', member.remoteId)) return 'send-alone'
+        await provisionAgain(member, group.failures)
+        return 'wait'
+      },
+    })
 
   /** Another member, whom the target has, shows that it answers users by their ids at all: else it tells nothing of this one. */
   const isGone = async ({ wanted }: SentGroup, remoteId: string): Promise<boolean> => {
@@ -169,37 +159,34 @@ export const createSendMembers = (parts: SendMembersParts) => {
     return !(await client.exists('Users', remoteId))
   }
 
-  const leave = (group: SentGroup): Way => ({
-    operationsOf: (remoteIds) => removalsOf(remoteIds, profile),
-    settle: (ids) => storage.commit(members.remove(target.id, group.id, ids)),
-    judge: async ([, remoteId], isThere) =>
-      (isThere ?? !(await isGone(group, remoteId))) ? 'open' : 'settled',
-  })
+  const removeMembers = (group: ChangedGroup, left: readonly Member[]) =>
+    patchInParts(group, left, {
+      operationsOf: (remoteIds) => removalsOf(remoteIds, profile),
+      record: (ids) => storage.commit(members.remove(target.id, group.id, ids)),
+      resolveRefused: async ({ remoteId }, isMember) =>
+        (isMember ?? !(await isGone(group, remoteId))) ? 'send-alone' : 'done',
+    })
 
-  return async (group: SentGroup): Promise<void> => {
-    const { id, wanted } = group
+  return async (sentGroup: SentGroup): Promise<void> => {
+    const { id, wanted } = sentGroup
     const sent = new Set(await members.ofGroup(target.id, id))
-    const joined = [...wanted].filter(([user]) => !sent.has(user))
+    const joined = [...wanted].flatMap(([user, remoteId]): Member[] =>
+      sent.has(user) ? [] : [{ id: user, remoteId }],
+    )
     const left = [...sent].filter((user) => !wanted.has(user))
-    const hasOthers = sent.size > left.length
     const rows = await resources.byIds(target.id, 'user', left)
     const remote = new Map(rows.map(({ local_id, remote_id }) => [local_id, remote_id]))
     const known = left.flatMap((user): Member[] => {
       const remoteId = remote.get(user)
-      return remoteId ? [[user, remoteId]] : []
+      return remoteId ? [{ id: user, remoteId }] : []
     })
     // One whom the target no longer has is no member there.
     const gone = left.filter((user) => !remote.get(user))
     if (gone.length > 0) await storage.commit(members.remove(target.id, id, gone))
-    let refused: unknown
-    try {
-      await send(group, joined, join(group), hasOthers)
-    } catch (error) {
-      // Members who leave do not wait for one who cannot join.
-      if (!isOfRequest(error)) throw error
-      refused = error
-    }
-    await send(group, known, leave(group), hasOthers)
-    if (refused !== undefined) throw refused
+    const group = { ...sentGroup, hasOthers: sent.size > left.length }
+    // Members who leave do not wait for one who cannot join.
+    const refusals = [await addMembers(group, joined), await removeMembers(group, known)]
+    const refusal = refusals.find((one) => one !== undefined)
+    if (refusal) throw refusal
   }
 }

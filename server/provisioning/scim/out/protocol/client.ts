@@ -6,11 +6,11 @@
 import type { OutgoingRequest } from '#server/platform/outgoing/client.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import { refusal } from '#server/storage/values.ts'
-import type { PatchOperation } from '../person.ts'
 import type { ScimTargetInUse } from '../target.ts'
+import type { PatchOperation } from '../user-resource.ts'
 import type { AccessTokens } from './access-tokens.ts'
-import type { Pace } from './pace.ts'
 import { isMissing, ScimRefusal } from './refusal.ts'
+import type { RequestRate } from './request-rate.ts'
 
 export type ResourceType = 'Users' | 'Groups'
 
@@ -30,7 +30,7 @@ export interface ScimClientParts {
     readonly body: Uint8Array
   }>
   readonly tokens: AccessTokens
-  readonly pace: Pace
+  readonly awaitTurn: RequestRate
   readonly now: () => number
   readonly signal?: AbortSignal | undefined
 }
@@ -85,7 +85,7 @@ const isResource = (value: unknown): value is RemoteResource => {
 const quoted = (value: string): string => JSON.stringify(value)
 
 export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts) => {
-  const { request, tokens, pace, now, signal } = parts
+  const { request, tokens, awaitTurn, now, signal } = parts
 
   const once = async (
     token: string,
@@ -93,7 +93,7 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
     path: string,
     body: unknown,
   ) => {
-    await pace(signal)
+    await awaitTurn(signal)
     try {
       return await request({
         url: `${target.root}${path}`,

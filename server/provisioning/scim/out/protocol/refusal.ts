@@ -28,8 +28,21 @@ export const isMissing = (error: unknown): boolean =>
   error instanceof ScimRefusal && error.status === 404
 
 /** The target works, and refuses what this request says. */
-export const isOfRequest = (error: unknown): boolean =>
+const isOfRequest = (error: unknown): error is ScimRefusal =>
   error instanceof ScimRefusal && !error.isOfTarget && !error.isFault
+
+/** The refusal of the request itself, if there is one; other failures are thrown. */
+export const refusalOf = async (
+  request: () => Promise<unknown>,
+): Promise<ScimRefusal | undefined> => {
+  try {
+    await request()
+    return undefined
+  } catch (error) {
+    if (isOfRequest(error)) return error
+    throw error
+  }
+}
 
 /** Something unique is taken (RFC 7644 §3.3). */
 export const isConflict = (error: unknown): boolean =>

@@ -18,7 +18,7 @@ export interface OwnName {
   readonly isSent: boolean
 }
 
-export interface MakeRoomParts {
+export interface FreeNameParts {
   readonly storage: Pick<Storage, 'commit'>
   readonly target: ScimTargetInUse
   readonly resources: Resources
@@ -28,7 +28,7 @@ export interface MakeRoomParts {
 }
 
 /** Runs a write that gives a resource this name, once more where room could be made for it. */
-export type MakeRoom = <T>(
+export type FreeName = <T>(
   localId: string,
   name: string | undefined,
   write: () => Promise<T>,
@@ -59,7 +59,7 @@ const createTurns = () => {
 
 /** Sets one attribute, and leaves the others as the target has them. */
 export const setOne = async (
-  { target, client }: Pick<MakeRoomParts, 'target' | 'client'>,
+  { target, client }: Pick<FreeNameParts, 'target' | 'client'>,
   type: ResourceType,
   remoteId: string,
   [path, value]: readonly [string, unknown],
@@ -72,7 +72,7 @@ export const setOne = async (
   await client.replace(type, remoteId, { ...whole, [path]: value })
 }
 
-export const createMakeRoom = (parts: MakeRoomParts): MakeRoom => {
+export const createFreeName = (parts: FreeNameParts): FreeName => {
   const { storage, target, resources, client, kind, nameOf } = parts
   const { type, attribute } = unique[kind]
   const inTurn = createTurns()

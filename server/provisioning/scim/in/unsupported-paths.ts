@@ -30,7 +30,7 @@ export const refusedAt = (url: string, method: string): ScimError => {
     : new MethodRefused(methods)
 }
 
-export const elsewhereRoutes =
+export const unsupportedRoutes =
   ({ admit }: { readonly admit: Admit }, path: string) =>
   (app: FastifyInstance): void => {
     app.route({

@@ -1,17 +1,15 @@
 /**
  * A user as a SCIM resource (RFC 7643 §4.1), by the mapping of the target. Attributes stand side by side under the path by which
- * PATCH names them, those of an extension too; a resource nests them. What was sent is remembered as a digest per attribute: enough
- * to find what changed, and nothing personal that an erasure would have to look for.
+ * PATCH names them, those of an extension too; a resource nests them.
  */
 
-import { createHash } from 'node:crypto'
 import { type ScimPath, scimPathOf, unmapped } from '#schemas/drivers/scim-mapping.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { fieldsOf } from '#server/users/user-record.ts'
+import { type Digests, digestOf } from './digests.ts'
 import type { ScimTargetInUse } from './target.ts'
 
 export type ScimAttributes = Readonly<Record<string, unknown>>
-export type Digests = Readonly<Record<string, string>>
 
 const coreUser = 'urn:ietf:params:scim:schemas:core:2.0:User'
 
@@ -114,23 +112,6 @@ export const resourceOf = (attributes: ScimAttributes): Record<string, unknown> 
   }
   return { schemas, ...resource }
 }
-
-/** Members in a fixed order, so that the same value has the same digest. */
-const canonical = (value: unknown): unknown => {
-  if (Array.isArray(value)) return value.map(canonical)
-  if (typeof value !== 'object' || value === null) return value
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return Object.fromEntries(members.map(([name, one]) => [name, canonical(one)]))
-}
-
-export const digestOf = (value: unknown): string =>
-  createHash('sha256')
-    .update(JSON.stringify(canonical(value)))
-    .digest('base64url')
-    .slice(0, 16)
-
-export const digestsOf = (attributes: ScimAttributes): Digests =>
-  Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, digestOf(value)]))
 
 export interface PatchOperation {
   readonly op: 'replace' | 'remove'

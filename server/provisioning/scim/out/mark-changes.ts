@@ -8,14 +8,14 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { ScimTargetRow } from '#server/storage/tables/scim-tables.ts'
 import { userIdsAfter } from '#server/users/user-rows.ts'
-import { nameDigest } from './groups/send-groups.ts'
-import { digestOf } from './person.ts'
+import { digestOf, groupNameDigest } from './digests.ts'
 import type { SentMembers } from './state/members.ts'
 import type { Resources } from './state/resources.ts'
 import type { Standings } from './state/standings.ts'
 import type { ScimTargetInUse } from './target.ts'
+import { groupName } from './wanted.ts'
 
-export interface LookParts {
+export interface MarkParts {
   readonly storage: Pick<Storage, 'db' | 'commit'>
   readonly view: RealmView
   readonly target: ScimTargetInUse
@@ -32,8 +32,8 @@ export const isElsewhere = ({ root }: ScimTargetInUse, { base_url }: ScimTargetR
   base_url !== null && base_url !== root
 
 /** All users are looked at again, from the first on. */
-const lookAgain = (
-  { resources, members, standings, target }: LookParts,
+const markAll = (
+  { resources, members, standings, target }: MarkParts,
   before: ScimTargetRow,
 ): Statement[] => [
   ...(isElsewhere(target, before)
@@ -47,7 +47,7 @@ const lookAgain = (
   }),
 ]
 
-const lookAtGroups = async (parts: LookParts, before: ScimTargetRow): Promise<void> => {
+const markGroups = async (parts: MarkParts, before: ScimTargetRow): Promise<void> => {
   const { storage, view, target, resources, standings } = parts
   if (!target.sendsGroups && !target.filtersByGroups) return
   const groups = await view.list(Group.kind)
@@ -56,7 +56,9 @@ const lookAtGroups = async (parts: LookParts, before: ScimTargetRow): Promise<vo
   const rows = new Map((await resources.all(target.id, 'group')).map((row) => [row.local_id, row]))
   const here = new Set(groups.map(({ id }) => id))
   const stale = [
-    ...groups.filter(({ id, key }) => rows.get(id)?.sent !== nameDigest(key)).map(({ id }) => id),
+    ...groups
+      .filter(({ id, key }) => rows.get(id)?.sent !== groupNameDigest(groupName(key)))
+      .map(({ id }) => id),
     ...[...rows.keys()].filter((id) => !here.has(id)),
   ]
   // A group that was renamed or deleted decides who is sent.
@@ -67,7 +69,7 @@ const lookAtGroups = async (parts: LookParts, before: ScimTargetRow): Promise<vo
   ])
 }
 
-const lookAtUsers = async (parts: LookParts): Promise<void> => {
+const markUsers = async (parts: MarkParts): Promise<void> => {
   const { storage, target, resources, standings, signal } = parts
   let after = (await standings.read(target.id))?.marked_after ?? null
   while (after !== null) {
@@ -82,12 +84,12 @@ const lookAtUsers = async (parts: LookParts): Promise<void> => {
   }
 }
 
-export const lookAtRealm = async (parts: LookParts, before: ScimTargetRow): Promise<void> => {
+export const markChanges = async (parts: MarkParts, before: ScimTargetRow): Promise<void> => {
   const { storage, target } = parts
   const isChanged = before.version !== target.version
-  if (isChanged) await storage.commit(lookAgain(parts, before))
+  if (isChanged) await storage.commit(markAll(parts, before))
   else if (before.base_url === null)
     await storage.commit([parts.standings.change(target.id, { base_url: target.root })])
-  await lookAtGroups(parts, isChanged ? { ...before, groups_mark: null } : before)
-  if (target.doc.syncUsers) await lookAtUsers(parts)
+  await markGroups(parts, isChanged ? { ...before, groups_mark: null } : before)
+  if (target.doc.syncUsers) await markUsers(parts)
 }

@@ -3,9 +3,9 @@
 import { setTimeout as wait } from 'node:timers/promises'
 
 /** Resolves when the next request may be sent; rejects when the caller gives up. */
-export type Pace = (signal?: AbortSignal) => Promise<void>
+export type RequestRate = (signal?: AbortSignal) => Promise<void>
 
-export const createPace = (perSecond: number | undefined): Pace => {
+export const createRequestRate = (perSecond: number | undefined): RequestRate => {
   if (perSecond === undefined) return async () => undefined
   const distance = 1000 / perSecond
   let next = 0
