@@ -65,6 +65,11 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
   const strict =
     (status: number) =>
     (asked: Asked): Fault | undefined => {
+      if (asked.method === 'PUT' && asked.path.startsWith('/Groups/')) {
+        const given: readonly { readonly value: string }[] = asked.body.members
+        const isWhole = given.every(({ value }) => world.peer.users.has(value))
+        return isWhole ? undefined : { status, detail: 'no such member' }
+      }
       if (asked.method !== 'PATCH' || !asked.path.startsWith('/Groups/')) return undefined
       const there = new Set(
         (world.peer.group('Crew')?.['members'] ?? []).map((one: { value: string }) => one.value),
@@ -157,6 +162,46 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
       expect(await waiting()).toBe(0)
     },
   )
+
+  it.each([400, 404, 422])(
+    'of a target without PATCH are provisioned again where the target lost them (%d), and hold up no other',
+    async (status) => {
+      await fill({ compatibility: 'put' }, 'amy', 'bob', 'dan')
+      users.set('cid', await world.addUser('cid'))
+      await world.settled()
+      // One who is in the group already, and one who joins.
+      for (const name of ['bob', 'cid']) world.peer.users.delete(idAt(name))
+      world.peer.fail(strict(status))
+      await member('dan', 'DELETE')
+      await member('cid', 'PUT')
+      await world.settled()
+      expect(world.peer.membersOf('Crew')).not.toContain('dan')
+      for (let i = 0; i < 3; i += 1) await later(6 * minute)
+      expect(world.peer.membersOf('Crew')).toEqual(['amy', 'bob', 'cid'])
+      expect(world.active()).toEqual(['amy', 'bob', 'cid', 'dan'])
+      expect(await waiting()).toBe(0)
+    },
+  )
+
+  it('of a target without PATCH that never answers users by their id are not created again and again', async () => {
+    await fill({ compatibility: 'put' }, 'amy', 'bob')
+    users.set('cid', await world.addUser('cid'))
+    await world.settled()
+    world.peer.asked.length = 0
+    world.peer.fail(({ method, path }) => {
+      if (method === 'PUT' && path.startsWith('/Groups/')) return { status: 400, detail: 'no' }
+      return path.startsWith('/Users/') ? { status: 404 } : undefined
+    })
+    await member('cid', 'PUT')
+    await world.settled()
+    for (let i = 0; i < 3; i += 1) await later(20 * minute)
+    expect(world.peer.asked.length).toBeLessThan(80)
+    expect(world.active()).toEqual(['amy', 'bob', 'cid'])
+    world.peer.fail(() => undefined)
+    for (let i = 0; i < 3; i += 1) await later(24 * 60 * minute)
+    expect(world.peer.membersOf('Crew')).toEqual(['amy', 'bob', 'cid'])
+    expect(await waiting()).toBe(0)
+  })
 
   it('whom it never answers by their id are not created again and again', async () => {
     await fill({}, 'amy')

@@ -65,6 +65,7 @@ export const createSendGroups = (parts: SendGroupsParts) => {
     client,
     members,
     freeName,
+    provisionAgain,
     count,
   })
 
