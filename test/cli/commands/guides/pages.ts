@@ -1,4 +1,4 @@
-/** The hand-written pages: README and the guides right below docs/. */
+/** The hand-written pages: README and the guides right below docs/, without their index. */
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
@@ -15,7 +15,10 @@ const isShell = /^```(?:sh|console)\n(.*?)^```/gms
 export const needsCurl = ({ text }: Page): boolean =>
   [...text.matchAll(isShell)].some(([, block = '']) => /\bcurl\b/.test(block))
 
-export const guides: readonly Page[] = globSync('docs/*.md', { cwd: root })
+export const guides: readonly Page[] = globSync('docs/*.md', {
+  cwd: root,
+  exclude: ['docs/README.md'],
+})
   .sort()
   .map((name) => ({ name, text: readFileSync(`${root}/${name}`, 'utf8') }))
 
