@@ -12,7 +12,7 @@ import type { Messaging } from '#server/messaging/sender.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
-import type { BeginSamlLogout } from '#server/sessions/front-channel.ts'
+import type { BeginSamlLogout, FramesOf } from '#server/sessions/front-channel.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
 import type { Storage } from '#server/storage/contract.ts'
@@ -108,6 +108,7 @@ interface Shared {
   readonly trip: AuthorizeTrip
   readonly cibaRequests: CibaRequests
   readonly cibaDecisions: Decisions
+  readonly framesOf: FramesOf
 }
 
 export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly Endpoint[] => {
@@ -122,7 +123,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
   const { browser, directLack } = needs.signIn
   const { vault } = needs.secrets
   const { consents, delegations, confirmations, dpop, preflights, userPages, trip } = shared
-  const { cibaRequests, cibaDecisions } = shared
+  const { cibaRequests, cibaDecisions, framesOf } = shared
   const codes = createCodes({ storage, clock, grantsStore })
   const deviceRequests = createDeviceRequests({ storage, clock, grantsStore })
   const clientKeys = createClientKeys({ outgoing, clock })
@@ -285,6 +286,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       mapError,
       jobs,
       beginSamlLogout: needs.beginSamlLogout,
+      framesOf,
       broker,
     }),
     introspect({

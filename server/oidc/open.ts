@@ -44,6 +44,7 @@ export const openOidc = (needs: OidcNeeds) => {
   const trip = signIn.roundTrip(authorizeProtocol(needs.provisioning.findClient))
   const cibaRequests = createCibaRequests({ storage, clock, grantsStore, vault })
   const cibaDecisions = createCibaDecisions({ recorder, jobs }, cibaRequests)
+  const framesOf = createFramesOf(storage)
   const endpoints = createEndpoints(needs, {
     consents,
     delegations,
@@ -54,6 +55,7 @@ export const openOidc = (needs: OidcNeeds) => {
     trip,
     cibaRequests,
     cibaDecisions,
+    framesOf,
   })
   return {
     consents,
@@ -67,7 +69,7 @@ export const openOidc = (needs: OidcNeeds) => {
     /** What the sign-in page learns about what waits for it. */
     findPending: createFindPending(trip, signIn.invitations),
     tellLogout: logoutDeliveries({ storage, clock, outgoing, mint, subjects }),
-    framesOf: createFramesOf(storage),
+    framesOf,
     pings: cibaPings({ storage, issuers, outgoing, requests: cibaRequests }),
     /** Forms in, JSON out, errors as RFC 6749 §5.2 says. */
     routes: (async (app) => {

@@ -16,7 +16,7 @@ import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
-import type { BeginSamlLogout, Frame } from '#server/sessions/front-channel.ts'
+import type { BeginSamlLogout, Frame, FramesOf } from '#server/sessions/front-channel.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import { errorContext, pageContext } from '#server/sign-in/pages/visit.ts'
@@ -31,7 +31,6 @@ import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'
 import type { OidcPages } from '../page-definitions.ts'
 import { formOf, type Parameters, queryOf } from '../parameters.ts'
 import { describeLogout, describeSignOut, describeStored } from './describe-logout.ts'
-import { createFramesOf } from './frames.ts'
 import { createLogoutRequests } from './logout-requests.ts'
 
 export interface LogoutParts {
@@ -46,6 +45,8 @@ export interface LogoutParts {
   readonly mapError?: MapError | undefined
   readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
   readonly beginSamlLogout: BeginSamlLogout
+  /** The pages of clients that sign the user out in the browser. */
+  readonly framesOf: FramesOf
   readonly broker: Pick<BrokerArea, 'leaveUpstream' | 'tripCookie'>
 }
 
@@ -71,6 +72,14 @@ interface Asked {
   readonly target?: string | undefined
 }
 
+interface Ended {
+  /** What was asked for, with the identity provider as the target where the session ends there too. */
+  readonly asked: Asked
+  readonly frames: readonly Frame[]
+  /** Where the browser goes on to where service providers have to be told there. */
+  readonly progress: string | undefined
+}
+
 const tell = (error: unknown) => {
   if (!(error instanceof OAuthError) || error.status >= 500) return undefined
   if (error.status === 404) return { status: 404, error: 'not-found' } as const
@@ -79,8 +88,7 @@ const tell = (error: unknown) => {
 
 const createHandlers = (parts: LogoutParts) => {
   const { browser, issuers, verifier, sessions, storage, recorder, pages, jobs } = parts
-  const { beginSamlLogout, broker } = parts
-  const framesOf = createFramesOf(storage)
+  const { beginSamlLogout, framesOf, broker } = parts
   const requests = createLogoutRequests(parts)
 
   const visitOf = async (
@@ -136,13 +144,13 @@ const createHandlers = (parts: LogoutParts) => {
     return { parameters, sid: hint?.sid, client, target }
   }
 
-  /** Where the browser goes on to where service providers have to be told there. */
-  const end = async (
+  /** Revokes the session, and tells where the browser goes on to where service providers have to be told there. */
+  const revoke = async (
     { request, issuer }: Visit,
     { client, target }: Asked,
     { session, user }: FoundSession,
     frames: readonly Frame[],
-    upstream: readonly Statement[] = [],
+    upstream: readonly Statement[],
   ): Promise<string | undefined> => {
     const { name: realm } = issuer
     const application = client && displayNameOf(client.doc)
@@ -205,10 +213,19 @@ const createHandlers = (parts: LogoutParts) => {
       : { asked, statements: [] }
   }
 
-  const leave = async (visit: Visit, asking: Asked, found: FoundSession): Promise<FastifyReply> => {
+  const endSession = async (
+    visit: Visit,
+    asking: Asked,
+    found: FoundSession,
+  ): Promise<Ended> => {
     const frames = await framesOf(visit.issuer, found.session.sid)
     const { asked, statements } = await byUpstream(visit, asking, found)
-    const progress = await end(visit, asked, found, frames, statements)
+    const progress = await revoke(visit, asked, found, frames, statements)
+    return { asked, frames, progress }
+  }
+
+  const leave = async (visit: Visit, asking: Asked, found: FoundSession): Promise<FastifyReply> => {
+    const { asked, frames, progress } = await endSession(visit, asking, found)
     return progress === undefined ? goOn(visit, asked, frames) : toProgress(visit, progress)
   }
 
@@ -272,12 +289,10 @@ const createHandlers = (parts: LogoutParts) => {
     const { found } = visit
     if (found && !browser.isOfSession(found.session, form.get(csrfField) ?? ''))
       throw new Problem('csrf', 'The form is not from this session.')
-    const { asked, statements } = found
-      ? await byUpstream(visit, asking, found)
-      : { asked: asking, statements: [] }
+    const { asked, frames, progress }: Ended = found
+      ? await endSession(visit, asking, found)
+      : { asked: asking, frames: [], progress: undefined }
     const ofClient = asked.client !== undefined || asked.target !== undefined
-    const frames = found ? await framesOf(visit.issuer, found.session.sid) : []
-    const progress = found && (await end(visit, asked, found, frames, statements))
     if (progress !== undefined) return toProgress(visit, progress)
     if (ofClient || frames.length > 0) return goOn(visit, asked, frames)
     browser.signOut(reply, realm)

@@ -1,5 +1,6 @@
 /** The actor of a token: the claims `act` and `may_act` (RFC 8693 §4.1, §4.4). */
 
+import { isObject } from '#schemas/json-schema.ts'
 import { type Doer, doerOf } from '#server/sessions/doer.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -14,9 +15,6 @@ export interface Actor {
 
 /** Longest delegation chain: each link makes the token larger. */
 const deepest = 5
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** Whether every member of `may_act` is true of the actor; one that we know nothing of is not. */
 export const mayAct = ({ url }: Issuer, named: unknown, actor: Actor): boolean => {
