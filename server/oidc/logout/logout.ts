@@ -213,11 +213,7 @@ const createHandlers = (parts: LogoutParts) => {
       : { asked, statements: [] }
   }
 
-  const endSession = async (
-    visit: Visit,
-    asking: Asked,
-    found: FoundSession,
-  ): Promise<Ended> => {
+  const endSession = async (visit: Visit, asking: Asked, found: FoundSession): Promise<Ended> => {
     const frames = await framesOf(visit.issuer, found.session.sid)
     const { asked, statements } = await byUpstream(visit, asking, found)
     const progress = await revoke(visit, asked, found, frames, statements)

@@ -11,7 +11,6 @@ import type { PageError } from '#server/http/pages/pages.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { isPasswordless } from '../authenticators/devices/webauthn-passwordless.ts'
 import type { KnownDevices } from '../known-devices.ts'
 import { startPath } from '../pages/addresses.ts'
 import { OutageError } from '../pages/outage.ts'
@@ -376,9 +375,13 @@ export const createEngine = (parts: EngineParts) => {
       return (await step.isAutomatic?.(contextOf(visitor, signIn, user, execution))) === true
     },
 
-    /** A passkey may be given where it is only offered beside what is asked: the first page does. */
-    meant: async (visitor: Visitor, asked: Asked, form: Form): Promise<Asked> =>
-      (form('response') !== '' && (await askAt(visitor, asked, isPasswordless))) || asked,
+    /** The step that the form answers: one that is offered beside what is asked, or what is asked. */
+    async meant(visitor: Visitor, asked: Asked, form: Form): Promise<Asked> {
+      const beside = parts.steps.filter(({ answersBeside }) => answersBeside?.(form))
+      const isMeant = ({ authenticator }: PinnedExecution): boolean =>
+        beside.some(({ id }) => id === authenticator)
+      return (beside.length > 0 && (await askAt(visitor, asked, isMeant))) || asked
+    },
 
     /** Another of the ways that are open now. */
     async choose(visitor: Visitor, asked: Asked, node: string): Promise<SignIn> {

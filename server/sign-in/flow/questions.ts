@@ -58,16 +58,18 @@ export interface QuestionParts {
   readonly vouching: Pick<Vouching, 'isOpen'>
 }
 
-/**
- * A passkey is a second factor as well: where one is asked for, or can be chosen, as the second factor, the same passkey is
- * not offered once more as a sign-in of its own.
- */
-const distinct = (asked: PinnedExecution, others: readonly Option[]): readonly Option[] =>
-  [asked, ...others.map(({ execution }) => execution)].some(
-    ({ authenticator }) => authenticator === 'webauthn',
+/** A credential is offered once, also where several steps take it. */
+const distinct = (
+  steps: ReadonlyMap<string, Step>,
+  asked: PinnedExecution,
+  others: readonly Option[],
+): readonly Option[] => {
+  const offered = [asked, ...others.map(({ execution }) => execution)]
+  const again = new Set(
+    offered.map(({ authenticator }) => steps.get(authenticator)?.sameCredentialAs),
   )
-    ? others.filter(({ execution }) => execution.authenticator !== 'webauthn-passwordless')
-    : others
+  return others.filter(({ execution }) => !again.has(execution.authenticator))
+}
 
 const actionPath = (id: string): string => `action:${id}`
 
@@ -204,7 +206,7 @@ export const createQuestions = ({
     if (next.kind === 'stuck') return next
     if (next.kind === 'ask') {
       const { execution, enrol } = next
-      const others = distinct(execution, next.others)
+      const others = distinct(steps, execution, next.others)
       const wanted = steps.get(execution.authenticator)
       const step = enrol && wanted?.enrolment ? actions.get(wanted.enrolment) : wanted
       return step

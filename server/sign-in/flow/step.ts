@@ -177,6 +177,10 @@ export interface Step {
   readonly enrolment?: string
   /** Tells or changes something of the user: never asked before a proof. */
   readonly afterProof?: true
+  /** A step by the same credential, by id: where this one is asked for or can be chosen, that one is not offered once more. */
+  readonly sameCredentialAs?: string
+  /** Whether the form answers this step, although it is only offered beside the one that is asked. */
+  answersBeside?(form: Form): boolean
   /** Whether the realm offers it in this sign-in; what is not offered is never asked. */
   isOffered?(context: StepContext): boolean | Promise<boolean>
   /** Whether it passes by itself: there is something to do, and nothing to ask. */

@@ -5,7 +5,6 @@
 
 import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import type { Users } from '#server/users/users.ts'
-import type { PinnedExecution } from '../../flow/pinned-flow.ts'
 import { refused, type Step, stepError } from '../../flow/step.ts'
 import type { SignInPages } from '../../pages/definitions/index.ts'
 
@@ -17,11 +16,6 @@ interface Parts {
 
 export const passwordlessId = 'webauthn-passwordless'
 
-/** Whether a step of a flow asks for a passkey in place of a password. */
-export const isPasswordless = ({
-  authenticator,
-}: Pick<PinnedExecution, 'authenticator'>): boolean => authenticator === passwordlessId
-
 /** The challenge is shown before there is a sign-in to bind it to: it is bound to the realm, and used once. */
 export const passkeyAudience = (realm: string): string => `realm:${realm}`
 
@@ -29,6 +23,8 @@ export const webauthnPasswordless = ({ pages, passkeys, users }: Parts): Step =>
   id: passwordlessId,
   amr: 'hwk',
   identifies: true,
+  // The first page offers it beside the password.
+  answersBeside: (form) => form('response') !== '',
   suits: async ({ user }) => user !== undefined && (await passkeys.of(user.id)).length > 0,
   show: async ({ realm, user, state, settings }) => {
     // The keys of a user are not revealed for a name alone.

@@ -4,6 +4,7 @@ import type { Passkeys } from '#server/credentials/factors/passkeys.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { refused, type Step, stepError } from '../../flow/step.ts'
 import type { SignInPages } from '../../pages/definitions/index.ts'
+import { passwordlessId } from './webauthn-passwordless.ts'
 
 interface Parts {
   readonly pages: SignInPages
@@ -17,6 +18,8 @@ export const webauthn = ({ pages, passkeys }: Parts): Step => ({
   amr: 'hwk',
   factor: true,
   enrolment: 'webauthn-register',
+  // The passkey is a second factor as well, and not offered once more as a sign-in of its own.
+  sameCredentialAs: passwordlessId,
   suits: async ({ user }) => user !== undefined && (await passkeys.of(user.id)).length > 0,
   show: async ({ user, settings }) => {
     const options = await passkeys.requestOptions(settings, user, audienceOf(user))
