@@ -5,20 +5,17 @@
 
 import type { FastifyReply } from 'fastify'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
-import type { Acceptance, AttemptResult, Authenticator } from '#server/credentials/authenticator.ts'
+import type { AttemptResult, Authenticator } from '#server/credentials/authenticator.ts'
 import type { BruteForce } from '#server/credentials/guessing/brute-force.ts'
-import type { PageError } from '#server/http/pages/pages.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
-import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { KnownDevices } from '../known-devices.ts'
 import { startPath } from '../pages/addresses.ts'
 import { OutageError } from '../pages/outage.ts'
 import type { SignInOrganizations } from '../sign-in-organizations.ts'
-import { levelOf } from './levels.ts'
-import { isOutOfPlace, methodsIn, stateAfter } from './passed.ts'
+import { createOnwards, otherUser, stateOf } from './onwards.ts'
 import { type PinnedExecution, pinFlow } from './pinned-flow.ts'
-import type { Asked, Next, Questions, Visitor } from './questions.ts'
+import type { Asked, Questions, Visitor } from './questions.ts'
 import { newSignIn, type SignIn, type SignIns, signInGuard } from './sign-ins.ts'
 import { newState, type SignInState } from './state.ts'
 import {
@@ -56,135 +53,18 @@ export const retryAfter = 5
 export const over = 'EXPIRED'
 
 export const createEngine = (parts: EngineParts) => {
-  const { recorder, sessions, authenticator, bruteForce, signIns } = parts
-  const { contextOf, nextFor, userOf, provedBefore } = parts.questions
-
-  const outageOf = (next: Next): PageError | undefined => {
-    const missed = next.kind === 'stuck' ? next.unreachable?.authenticator : undefined
-    return parts.steps.find(({ id }) => id === missed)?.outage
-  }
-
-  const challengeEvent = (visitor: Visitor, { step, user }: Asked): AuditEvent[] =>
-    step.factor && user ? [visitorEvent(visitor, 'MFA_CHALLENGE', 'SUCCESS', user.id, step.id)] : []
-
-  const stateOf = ({ signIn, execution, step }: Asked, passed: Passed): SignInState => {
-    const methods = passed.amr ?? (step.amr === undefined ? [] : [step.amr])
-    const state = stateAfter(signIn.state, execution.path, passed, methods)
-    const isOwn = methods.length > 0 && !step.isMessage && !step.isVouched
-    return isOwn ? { ...state, beyondMessages: true } : state
-  }
-
-  const otherUser = (visitor: Visitor, { signIn: { state } }: Asked): Acceptance<Answered> => ({
-    statements: [],
-    events: [visitorEvent(visitor, 'LOGIN_FAILURE', 'FAILURE', state.userId ?? '', 'other-user')],
-    value: refused('credentials', 401),
-    partial: true,
+  const { questions, steps, recorder, sessions, authenticator, bruteForce, signIns } = parts
+  const { knownDevices, organizations, vouching } = parts
+  const { contextOf, nextFor, userOf, provedBefore } = questions
+  const { onwards, outageOf } = createOnwards({
+    questions,
+    steps,
+    sessions,
+    signIns,
+    knownDevices,
+    organizations,
+    vouching,
   })
-
-  const openSession = (
-    visitor: Visitor,
-    state: Omit<SignInState, 'organization'>,
-    organization: string | undefined,
-    user: UserRow,
-  ) => {
-    const { request, realm, settings, current, sessionCookie } = visitor
-    return sessions.openStatements({
-      realm,
-      userId: user.id,
-      ip: request.ip,
-      userAgent: request.headers['user-agent'],
-      rememberMe: state.rememberMe,
-      settings,
-      amr: methodsIn(state),
-      acr: levelOf(methodsIn(state)),
-      organization,
-      replaces: sessionCookie,
-      continues: current?.user.id === user.id ? current.session : undefined,
-    })
-  }
-
-  /** What a passed step leads to, to be committed with it. */
-  const onwards = async (
-    visitor: Visitor,
-    asked: Asked,
-    passed: Passed,
-    found: UserRow | undefined,
-  ): Promise<Acceptance<Answered>> => {
-    if (isOutOfPlace(asked.signIn.state, passed)) return otherUser(visitor, asked)
-    const user = found && passed.emailVerified ? { ...found, email_verified: 1 } : found
-    const state = stateOf(asked, passed)
-    const signIn = { ...asked.signIn, state }
-    const next = await nextFor(visitor, signIn, user)
-    const statements = passed.statements ?? []
-    const events = [
-      ...(passed.events ?? []),
-      ...(asked.step.factor && user
-        ? [visitorEvent(visitor, 'MFA_SUCCESS', 'SUCCESS', user.id, asked.step.id)]
-        : []),
-    ]
-    if (next.kind === 'ask') {
-      const saving = signIns.save(signIn, next.asked.signIn.state, visitor.browser)
-      return {
-        statements: [...statements, ...saving.statements],
-        events: [...events, ...challengeEvent(visitor, next.asked)],
-        value: { kind: 'went-on', signIn: saving.saved },
-        partial: true,
-        ownGuard: signInGuard,
-      }
-    }
-    if (next.kind === 'passed' && state.withoutSession)
-      return {
-        statements: [...statements, ...signIns.end(signIn)],
-        events,
-        value: { kind: 'finished', state },
-        ownGuard: signInGuard,
-      }
-    const failed = (): Acceptance<Answered> => ({
-      statements: signIns.end(signIn),
-      events: [
-        ...events,
-        visitorEvent(
-          visitor,
-          'LOGIN_FAILURE',
-          'FAILURE',
-          user?.id ?? state.name ?? '',
-          'no-way-through',
-        ),
-      ],
-      value: { ...refused('unavailable', 403), outage: outageOf(next) },
-      partial: true,
-      ownGuard: signInGuard,
-    })
-    if (next.kind === 'stuck' || !user) return failed()
-    const { ip } = visitor.request
-    const joining = await parts.organizations.signedIn(visitor.view, user, state, ip)
-    const opened = openSession(visitor, state, joining.organization, user)
-    const at = { realm: visitor.realm, view: visitor.view, address: ip }
-    const vouched = await parts.vouching.signedIn(at, state, user, opened.session)
-    if (!vouched) return failed()
-    const device = await parts.knownDevices.signedIn(visitor.request, visitor.view, user)
-    const news = device.isNews ? [visitorEvent(visitor, 'NEW_DEVICE', 'SUCCESS', user.id)] : []
-    const success = visitorEvent(visitor, 'LOGIN_SUCCESS', 'SUCCESS', user.id)
-    return {
-      statements: [
-        ...statements,
-        ...signIns.end(signIn),
-        ...joining.statements,
-        ...opened.statements,
-        ...vouched.statements,
-        ...device.statements,
-      ],
-      events: [...events, ...joining.events, ...vouched.events, ...news, success],
-      value: {
-        kind: 'signed-in',
-        session: opened,
-        state,
-        device: device.cookieValue,
-        hasMail: device.hasMail,
-      },
-      ownGuard: signInGuard,
-    }
-  }
 
   const counted = (
     visitor: Visitor,
@@ -278,7 +158,7 @@ export const createEngine = (parts: EngineParts) => {
       const answered = await answer()
       if (answered.kind === 'signed-in') {
         parts.onLogin?.(visitor.realm, 'success')
-        if (answered.hasMail) parts.knownDevices.wake()
+        if (answered.hasMail) knownDevices.wake()
       }
       return answered
     } catch (error) {
@@ -377,7 +257,7 @@ export const createEngine = (parts: EngineParts) => {
 
     /** The step that the form answers: one that is offered beside what is asked, or what is asked. */
     async meant(visitor: Visitor, asked: Asked, form: Form): Promise<Asked> {
-      const beside = parts.steps.filter(({ answersBeside }) => answersBeside?.(form))
+      const beside = steps.filter(({ answersBeside }) => answersBeside?.(form))
       const isMeant = ({ authenticator }: PinnedExecution): boolean =>
         beside.some(({ id }) => id === authenticator)
       return (beside.length > 0 && (await askAt(visitor, asked, isMeant))) || asked
