@@ -19,12 +19,16 @@ import { isWithin } from '../flow/graft.ts'
 import type { Asked } from '../flow/questions.ts'
 import type { SignIn, SignIns } from '../flow/sign-ins.ts'
 import type { Answered } from '../flow/step.ts'
-import { createTurns, type Turn, type TurnParts } from '../flow/turns.ts'
 import { signInPath, startPath } from '../pages/addresses.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'
 import { createGoOn } from '../pages/go-on.ts'
 import { installPageScope, type PageScopeParts } from '../pages/page-scope.ts'
 import { type PendingSignIn, pendingHandle } from '../pages/pending.ts'
+import {
+  createSignInContexts,
+  type SignInContext,
+  type SignInContextParts,
+} from '../pages/sign-in-contexts.ts'
 import { pageContext, type RealmRoute, type Visit, type Visits } from '../pages/visit.ts'
 import { beginPath, departureUrl, endpointPath, endpointUrl, signInParameter } from './addresses.ts'
 import type { Arrivals } from './arrivals.ts'
@@ -35,7 +39,7 @@ import type { SignInProvider, SignInProviders } from './providers.ts'
 import { type RefusalAt, type RefusalReason, type Refusals, reasonOf } from './refusals.ts'
 import { stayParameter } from './sent-away.ts'
 
-export interface BrokerRouteParts extends TurnParts, PageScopeParts {
+export interface BrokerRouteParts extends SignInContextParts, PageScopeParts {
   readonly pages: SignInPages
   readonly visits: Visits
   readonly issuers: Pick<Issuers, 'of'>
@@ -77,7 +81,7 @@ const needsProof = ({ current }: Visit, pending: PendingSignIn | undefined): boo
 
 const createHandlers = (parts: BrokerRouteParts) => {
   const { browser, visits, issuers, recorder, engine, signIns, pages, providers, broker } = parts
-  const { turnOf, begin } = createTurns(parts)
+  const { contextOf, begin } = createSignInContexts(parts)
   const automatic = createAutomatic(engine)
   const goOn = createGoOn(browser)
 
@@ -108,17 +112,19 @@ const createHandlers = (parts: BrokerRouteParts) => {
     request: BrokerRequest,
     reply: FastifyReply,
     visit: Visit,
-  ): Promise<{ readonly turn: Turn; readonly asked: Asked | undefined } | undefined> => {
+  ): Promise<
+    { readonly context: SignInContext; readonly asked: Asked | undefined } | undefined
+  > => {
     const handle = new URLSearchParams(landingOf(request).rawQuery).get(signInParameter)
     if (handle === null) {
       const pending = pendingHandle(request)
-      const turn = await turnOf(request, reply, visit, pending)
-      return { turn, asked: await begin(turn, pending, signInEntry) }
+      const context = await contextOf(request, reply, visit, pending)
+      return { context, asked: await begin(context, pending, signInEntry) }
     }
     const signIn = await ofBrowser(request, visit, handle)
     if (!signIn) return undefined
-    const turn = await turnOf(request, reply, visit, signIn.state.pending)
-    return { turn, asked: await engine.ask(turn.visitor, signIn) }
+    const context = await contextOf(request, reply, visit, signIn.state.pending)
+    return { context, asked: await engine.ask(context.visitor, signIn) }
   }
 
   const ofBrowser = async (
@@ -140,8 +146,8 @@ const createHandlers = (parts: BrokerRouteParts) => {
     const provider = await providerOf(visit, alias)
     const found = await asking(request, reply, visit)
     if (!found) return parts.refusals(reply, refusalAt(request, visit, provider), 'expired')
-    const { turn, asked } = found
-    const { visitor, pending } = turn
+    const { context, asked } = found
+    const { visitor, pending } = context
     const at = asked && (await engine.askAt(visitor, asked, isStepOf(alias)))
     if (!at || !providers.isReachable(provider, at.signIn.state, addressIn(at)))
       throw new Problem('not-found', 'There is no such identity provider for this sign-in.')
@@ -175,7 +181,7 @@ const createHandlers = (parts: BrokerRouteParts) => {
   }
 
   /** A person without an account for whom the first sign-in has no way: what the flow would ask instead is for others. */
-  const isLost = async ({ visitor }: Turn, answered: Answered): Promise<boolean> => {
+  const isLost = async ({ visitor }: SignInContext, answered: Answered): Promise<boolean> => {
     if (answered.kind !== 'went-on') return false
     const { broker: brokered, userId } = answered.signIn.state
     if (!brokered || userId !== undefined) return false
@@ -197,21 +203,21 @@ const createHandlers = (parts: BrokerRouteParts) => {
       parts.refusals(reply, refusalAt(request, visit, provider, backUrl), reason, actor)
     const signIn = await ofBrowser(request, visit, handle)
     if (!signIn || !visit.isOpen) return refuse('expired')
-    const turn = await turnOf(request, reply, visit, signIn.state.pending)
-    const asked = await engine.ask(turn.visitor, signIn)
+    const context = await contextOf(request, reply, visit, signIn.state.pending)
+    const asked = await engine.ask(context.visitor, signIn)
     // Another tab may have chosen the step of another provider meanwhile, after which the flow asks for less.
-    const at = asked && (await engine.askAt(turn.visitor, asked, isStepOf(provider.alias)))
+    const at = asked && (await engine.askAt(context.visitor, asked, isStepOf(provider.alias)))
     if (!at || !providers.isUsable(provider, signIn.state)) return refuse('expired')
     const backUrl = pageOf(startPath(signIn))
-    const arrived = await parts.arrivals.of(turn.visitor, at, upstream, identity)
+    const arrived = await parts.arrivals.of(context.visitor, at, upstream, identity)
     if (arrived.kind === 'closed') return refuse('closed', arrived.user?.id, backUrl)
     const { passed } = arrived
     try {
-      const first = { asked: at, answered: await engine.arrive(turn.visitor, at, passed) }
-      const { answered } = await automatic(turn.visitor, first)
-      if (answered.kind === 'refused' || (await isLost(turn, answered)))
+      const first = { asked: at, answered: await engine.arrive(context.visitor, at, passed) }
+      const { answered } = await automatic(context.visitor, first)
+      if (answered.kind === 'refused' || (await isLost(context, answered)))
         return await refuse('no-way-through', passed.user?.id, backUrl)
-      return goOn(reply, turn, answered)
+      return goOn(reply, context, answered)
     } catch (error) {
       // The user was disabled, or the link removed, between the look and the commit.
       if (error instanceof GuardFailedError) return refuse('closed', passed.user?.id, backUrl)

@@ -7,7 +7,7 @@ import type { FastifyRequest } from 'fastify'
 import { isStepOf, providerStepId } from '../authenticators/brokers/identity-provider.ts'
 import type { Engine } from '../flow/engine.ts'
 import type { Asked } from '../flow/questions.ts'
-import type { Turn } from '../flow/turns.ts'
+import type { SignInContext } from '../pages/sign-in-contexts.ts'
 import { departurePath } from './addresses.ts'
 import type { SignInProviders } from './providers.ts'
 
@@ -16,7 +16,7 @@ export const stayParameter = 'stay'
 
 export type SentAway = (
   request: FastifyRequest,
-  turn: Turn,
+  context: SignInContext,
   asked: Asked,
 ) => Promise<string | undefined>
 

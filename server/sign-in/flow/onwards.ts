@@ -10,7 +10,7 @@ import type { KnownDevices } from '../known-devices.ts'
 import type { SignInOrganizations } from '../sign-in-organizations.ts'
 import { levelOf } from './levels.ts'
 import { isOutOfPlace, methodsIn, stateAfter } from './passed.ts'
-import type { Asked, Next, Questions, Visitor } from './questions.ts'
+import type { Asked, NextQuestion, Questions, Visitor } from './questions.ts'
 import { type SignIn, type SignIns, signInGuard } from './sign-ins.ts'
 import type { SignInState } from './state.ts'
 import { type Answered, type Passed, refused, type Step } from './step.ts'
@@ -64,7 +64,7 @@ export const createOnwards = (parts: OnwardsParts) => {
   const { sessions, signIns } = parts
   const { nextFor } = parts.questions
 
-  const outageOf = (next: Next): PageError | undefined => {
+  const outageOf = (next: NextQuestion): PageError | undefined => {
     const missed = next.kind === 'stuck' ? next.unreachable?.authenticator : undefined
     return parts.steps.find(({ id }) => id === missed)?.outage
   }

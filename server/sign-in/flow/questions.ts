@@ -4,14 +4,12 @@
  */
 
 import type { FastifyRequest } from 'fastify'
-import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
-import type { FoundSession } from '#server/sessions/sessions.ts'
-import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Users } from '#server/users/users.ts'
 import type { Administrators } from '../messages/administrators.ts'
+import type { Visit } from '../pages/visit.ts'
 import { levelOf, recentInSession, twoFactors } from './levels.ts'
 import { isSubFlow, type PinnedExecution, type PinnedNode } from './pinned-flow.ts'
 import { type Judge, nextOf, type Option, type Stuck } from './runner.ts'
@@ -21,14 +19,10 @@ import type { Condition, RequiredAction, Step, StepContext } from './step.ts'
 import type { Vouching } from './vouching.ts'
 
 /** The caller: IP address, browser and state. */
-export interface Visitor {
+export interface Visitor extends Omit<Visit, 'isOpen'> {
   readonly request: FastifyRequest
-  readonly realm: string
-  readonly settings: SettingsDoc
-  readonly view: RealmView
   /** The value of the cookie that ties sign-ins to this browser. */
   readonly browser: string
-  readonly current: FoundSession | undefined
   readonly sessionCookie: string | undefined
 }
 
@@ -41,7 +35,7 @@ export interface Asked {
   readonly others: readonly Option[]
 }
 
-export type Next =
+export type NextQuestion =
   | { readonly kind: 'ask'; readonly asked: Asked }
   | { readonly kind: 'passed' }
   | Stuck
@@ -196,7 +190,7 @@ export const createQuestions = ({
     visitor: Visitor,
     signIn: SignIn,
     user: UserRow | undefined,
-  ): Promise<Next> => {
+  ): Promise<NextQuestion> => {
     const { state } = signIn
     // An identity provider that was disabled meanwhile vouches for no person any more (CVE-2026-2603).
     if (!(await vouching.isOpen(visitor.view, state))) return { kind: 'stuck' }

@@ -59,10 +59,10 @@ export interface Stuck {
   readonly unreachable?: PinnedExecution | undefined
 }
 
-export type Next = Question | { readonly kind: 'passed' } | Stuck
+export type NextExecution = Question | { readonly kind: 'passed' } | Stuck
 
-const passed: Next = { kind: 'passed' }
-const stuck: Next = { kind: 'stuck' }
+const passed: NextExecution = { kind: 'passed' }
+const stuck: NextExecution = { kind: 'stuck' }
 
 type Group = PinnedNode | readonly PinnedNode[]
 
@@ -93,7 +93,7 @@ export const nextOf = async (
   flow: PinnedFlow,
   progress: Progress,
   judge: Judge,
-): Promise<{ readonly next: Next; readonly conditions: Progress['conditions'] }> => {
+): Promise<{ readonly next: NextExecution; readonly conditions: Progress['conditions'] }> => {
   const conditions: Record<string, boolean> = { ...progress.conditions }
 
   const holds = async (condition: PinnedExecution): Promise<boolean> => {
@@ -108,7 +108,7 @@ export const nextOf = async (
   const isCondition = (node: PinnedNode): node is PinnedExecution =>
     !isSubFlow(node) && judge.isCondition(node.authenticator)
 
-  const ofExecution = async (execution: PinnedExecution): Promise<Next> => {
+  const ofExecution = async (execution: PinnedExecution): Promise<NextExecution> => {
     if (progress.done.includes(execution.path)) return passed
     const suitability = await judge.suits(execution)
     if (suitability === 'done') return passed
@@ -118,22 +118,22 @@ export const nextOf = async (
     return { kind: 'ask', execution, enrol: suitability === 'enrol', others: [] }
   }
 
-  const ofSubFlow = async ({ requirement, nodes }: PinnedSubFlow): Promise<Next> => {
+  const ofSubFlow = async ({ requirement, nodes }: PinnedSubFlow): Promise<NextExecution> => {
     if (requirement === 'CONDITIONAL')
       for (const node of nodes.filter(isActive))
         if (isCondition(node) && !(await holds(node))) return passed
     return ofNodes(nodes)
   }
 
-  const ofNode = (node: PinnedNode): Promise<Next> =>
+  const ofNode = (node: PinnedNode): Promise<NextExecution> =>
     isSubFlow(node) ? ofSubFlow(node) : ofExecution(node)
 
-  const ofChoice = async (nodes: readonly PinnedNode[]): Promise<Next> => {
+  const ofChoice = async (nodes: readonly PinnedNode[]): Promise<NextExecution> => {
     const choice = nodes[0]?.path ?? ''
     const asked: { readonly node: PinnedNode; readonly question: Question }[] = []
     let unreachable: PinnedExecution | undefined
     // What was begun comes first: once it is passed, nothing needs to be known about the others.
-    const begun = new Map<PinnedNode, Next>()
+    const begun = new Map<PinnedNode, NextExecution>()
     for (const node of nodes.filter((one) => hasPart(one, progress))) {
       const next = await ofNode(node)
       if (next.kind === 'passed') return passed
@@ -161,7 +161,7 @@ export const nextOf = async (
     return { ...preferred.question, others: [...preferred.question.others, ...options] }
   }
 
-  const ofNodes = async (nodes: readonly PinnedNode[]): Promise<Next> => {
+  const ofNodes = async (nodes: readonly PinnedNode[]): Promise<NextExecution> => {
     const steps = nodes.filter((node) => isActive(node) && !isCondition(node))
     for (const group of groupsOf(steps)) {
       const next = await (isChoice(group) ? ofChoice(group) : ofNode(group))

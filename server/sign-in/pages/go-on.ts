@@ -2,15 +2,15 @@
 
 import type { FastifyReply } from 'fastify'
 import type { Answered } from '../flow/step.ts'
-import type { Turn } from '../flow/turns.ts'
 import { afterReset, pathOf, stepPath } from './addresses.ts'
 import type { Browser } from './browser.ts'
+import type { SignInContext } from './sign-in-contexts.ts'
 
 export type Accepted = Exclude<Answered, { readonly kind: 'refused' }>
 
 export const createGoOn =
   (browser: Pick<Browser, 'signIn' | 'remember'>) =>
-  (reply: FastifyReply, { visitor, pending }: Turn, answered: Accepted): FastifyReply => {
+  (reply: FastifyReply, { visitor, pending }: SignInContext, answered: Accepted): FastifyReply => {
     switch (answered.kind) {
       case 'again':
       case 'went-on':

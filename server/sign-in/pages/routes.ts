@@ -20,7 +20,6 @@ import { type Entry, entries, signInEntry } from '../flow/entries.ts'
 import type { Asked } from '../flow/questions.ts'
 import type { SignIn, SignIns } from '../flow/sign-ins.ts'
 import { type Form, type Refusal, refused } from '../flow/step.ts'
-import { createTurns, type Turn, type TurnParts } from '../flow/turns.ts'
 import { pathOf, startPath, stepPath } from './addresses.ts'
 import type { SignInPages } from './definitions/index.ts'
 import {
@@ -36,10 +35,15 @@ import { methodsOf } from './methods.ts'
 import { OutageError } from './outage.ts'
 import { installPageScope, type PageScopeParts } from './page-scope.ts'
 import { pendingHandle } from './pending.ts'
+import {
+  createSignInContexts,
+  type SignInContext,
+  type SignInContextParts,
+} from './sign-in-contexts.ts'
 import { createStatus, type SignInRoute } from './status.ts'
 import { pageContext, type RealmRoute, type Visit, type Visits } from './visit.ts'
 
-export interface LoginParts extends TurnParts, PageScopeParts {
+export interface LoginParts extends SignInContextParts, PageScopeParts {
   readonly visits: Visits
   readonly sessions: Sessions
   readonly pages: SignInPages
@@ -68,7 +72,7 @@ const choosing = ({ query }: FastifyRequest): boolean =>
 
 const createHandlers = (parts: LoginParts) => {
   const { browser, visits, recorder, sessions, pages, engine, signIns, onLogin } = parts
-  const { turnOf, begin, pageOf, show } = createTurns(parts)
+  const { contextOf, begin, pageOf, show } = createSignInContexts(parts)
   const { sentAway } = parts
   const automatic = createAutomatic(engine)
   const goOn = createGoOn(browser)
@@ -83,10 +87,10 @@ const createHandlers = (parts: LoginParts) => {
     const handle = pendingHandle(request)
     // What waits for a sign-in was told of the session already, and wants a new one.
     if (current === undefined || handle !== undefined || entry !== signInEntry) {
-      const turn = await turnOf(request, reply, visit, handle)
-      const asked = await begin(turn, handle, entry)
-      const away = asked && (await sentAway(request, turn, asked))
-      return away === undefined ? show(reply, turn, asked) : reply.redirect(away, 303)
+      const context = await contextOf(request, reply, visit, handle)
+      const asked = await begin(context, handle, entry)
+      const away = asked && (await sentAway(request, context, asked))
+      return away === undefined ? show(reply, context, asked) : reply.redirect(away, 303)
     }
     await sessions.touch(current.session, settings)
     const { username, first_name, last_name } = current.user
@@ -104,8 +108,8 @@ const createHandlers = (parts: LoginParts) => {
     browser.isPrepared(request, realm, csrf) ||
     (current !== undefined && browser.isOfSession(current.session, csrf))
 
-  const refuseClosed = async (turn: Turn, name: string): Promise<Refusal> => {
-    const { realm, request } = turn.visitor
+  const refuseClosed = async (context: SignInContext, name: string): Promise<Refusal> => {
+    const { realm, request } = context.visitor
     const actor = printable(name, 255)
     const failure = { type: 'LOGIN_FAILURE', outcome: 'FAILURE', detail: 'realm-disabled' } as const
     await recorder.append([], [{ ...failure, realm, actor, sourceIp: request.ip }])
@@ -116,11 +120,11 @@ const createHandlers = (parts: LoginParts) => {
   /** Takes the answer to what is asked, and sends the browser on. */
   const take = async (
     reply: FastifyReply,
-    turn: Turn,
+    context: SignInContext,
     asked: Asked,
     form: Form,
   ): Promise<FastifyReply> => {
-    const { visitor } = turn
+    const { visitor } = context
     const first = await engine.meant(visitor, asked, form)
     const { asked: meant, answered } = await automatic(visitor, {
       asked: first,
@@ -134,10 +138,10 @@ const createHandlers = (parts: LoginParts) => {
         const { username, ...others } = { ...typed, ...answered.values }
         // A step that asks for no name shows the one that is known.
         const values = username ? { username, ...others } : others
-        return show(reply, turn, meant, { ...answered, values })
+        return show(reply, context, meant, { ...answered, values })
       }
       default:
-        return goOn(reply, turn, answered)
+        return goOn(reply, context, answered)
     }
   }
 
@@ -150,44 +154,45 @@ const createHandlers = (parts: LoginParts) => {
     const form = readForm(request.body)
     const handle = pendingHandle(request)
     const isOurs = isOurForm(request, visit, form('_csrf'))
-    const turn = await turnOf(request, reply, visit, handle)
-    const asked = await begin(turn, handle, entry)
+    const context = await contextOf(request, reply, visit, handle)
+    const asked = await begin(context, handle, entry)
     const values = { username: printable(form('username'), 255) }
-    if (!asked || !isOurs) return show(reply, turn, asked, { ...refused('expired', 403), values })
+    if (!asked || !isOurs)
+      return show(reply, context, asked, { ...refused('expired', 403), values })
     if (!visit.isOpen) {
-      const closed = await refuseClosed(turn, form('username'))
-      return show(reply, turn, asked, { ...closed, values })
+      const closed = await refuseClosed(context, form('username'))
+      return show(reply, context, asked, { ...closed, values })
     }
-    if (form('step') === 'other') return chooseMethod(reply, turn, asked)
-    if (form('step') === 'organization') return chooseOrganization(reply, turn, asked)
-    if (form('method') !== '') return choose(reply, turn, asked, form('method'))
-    return take(reply, turn, asked, form)
+    if (form('step') === 'other') return chooseMethod(reply, context, asked)
+    if (form('step') === 'organization') return chooseOrganization(reply, context, asked)
+    if (form('method') !== '') return choose(reply, context, asked, form('method'))
+    return take(reply, context, asked, form)
   }
 
   /** The page that asks for the address of a person whose organization has an identity provider. */
   const chooseOrganization = (
     reply: FastifyReply,
-    turn: Turn,
+    context: SignInContext,
     asked: Asked,
   ): Promise<FastifyReply> => {
     const option = asked.others.find(({ execution }) => execution.authenticator === providerStepId)
-    return choose(reply, turn, asked, option?.node ?? '')
+    return choose(reply, context, asked, option?.node ?? '')
   }
 
-  const chooseMethod = (reply: FastifyReply, turn: Turn, asked: Asked): FastifyReply =>
+  const chooseMethod = (reply: FastifyReply, context: SignInContext, asked: Asked): FastifyReply =>
     pages.chooseMethod(reply, {
-      ...pageOf(turn, asked)(asked.signIn),
+      ...pageOf(context, asked)(asked.signIn),
       hasOthers: false,
       methods: methodsOf(asked.others),
     })
 
   const choose = async (
     reply: FastifyReply,
-    turn: Turn,
+    context: SignInContext,
     asked: Asked,
     node: string,
   ): Promise<FastifyReply> =>
-    reply.redirect(stepPath(await engine.choose(turn.visitor, asked, node)), 303)
+    reply.redirect(stepPath(await engine.choose(context.visitor, asked, node)), 303)
 
   /** What does not end with a session may be gone on with wherever its mail is read. */
   const openedByLink = async (
@@ -210,9 +215,16 @@ const createHandlers = (parts: LoginParts) => {
     const found = own ?? (await openedByLink(request, realm, handle))
     if (!found || !visit.isOpen || !isStrengthening(found, visit)) return { gone: true } as const
     const { pending, withoutSession } = found.state
-    const turn = await turnOf(request, reply, visit, pending, { alsoElsewhere: withoutSession })
-    const signIn = turn.pending ? found : forNothing(found)
-    return { gone: false, turn, signIn, asked: await engine.ask(turn.visitor, signIn) } as const
+    const context = await contextOf(request, reply, visit, pending, {
+      alsoElsewhere: withoutSession,
+    })
+    const signIn = context.pending ? found : forNothing(found)
+    return {
+      gone: false,
+      context,
+      signIn,
+      asked: await engine.ask(context.visitor, signIn),
+    } as const
   }
 
   const gone = async (request: SignInRequest, reply: FastifyReply): Promise<FastifyReply> => {
@@ -232,10 +244,10 @@ const createHandlers = (parts: LoginParts) => {
   const showLater = async (request: SignInRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const found = await later(request, reply)
     if (found.gone) return gone(request, reply)
-    const { turn, asked } = found
+    const { context, asked } = found
     if (asked && asked.others.length > 0 && choosing(request))
-      return chooseMethod(reply, turn, asked)
-    return show(reply, turn, asked)
+      return chooseMethod(reply, context, asked)
+    return show(reply, context, asked)
   }
 
   const answerLater = async (
@@ -246,15 +258,15 @@ const createHandlers = (parts: LoginParts) => {
     const isOurs = browser.isPrepared(request, request.params.realm, form('_csrf'))
     const found = await later(request, reply)
     if (found.gone) return gone(request, reply)
-    const { turn, asked, signIn } = found
-    if (!asked || !isOurs) return show(reply, turn, asked, refused('expired', 403))
+    const { context, asked, signIn } = found
+    if (!asked || !isOurs) return show(reply, context, asked, refused('expired', 403))
     if (form('step') === 'restart') {
       await recorder.append(engine.end(signIn), [])
       return reply.redirect(startPath(signIn), 303)
     }
     if (form('step') === 'other') return reply.redirect(`${stepPath(signIn)}?choose`, 303)
-    if (form('method') !== '') return choose(reply, turn, asked, form('method'))
-    return take(reply, turn, asked, form)
+    if (form('method') !== '') return choose(reply, context, asked, form('method'))
+    return take(reply, context, asked, form)
   }
 
   const status = createStatus({ engine, signIns, browser, visits })

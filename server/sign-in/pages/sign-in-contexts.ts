@@ -1,21 +1,21 @@
-/** One request to the sign-in pages: who comes, what waits for the sign-in, what is asked, and the page that asks it. */
+/** The context of one request to the sign-in pages: the visitor, what waits for the sign-in, what is asked, and the page that asks it. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { stepPath } from '../pages/addresses.ts'
-import type { Browser } from '../pages/browser.ts'
-import type { SignInPages } from '../pages/definitions/index.ts'
-import type { FindPending, PendingSignIn } from '../pages/pending.ts'
-import { pageContext, type RealmRoute, type Visit } from '../pages/visit.ts'
-import { type Engine, retryAfter } from './engine.ts'
-import { type Entry, signInEntry } from './entries.ts'
-import { isEnough } from './levels.ts'
-import type { Asked, Visitor } from './questions.ts'
-import type { SignIn } from './sign-ins.ts'
-import type { AskedPage, Refusal } from './step.ts'
+import { type Engine, retryAfter } from '../flow/engine.ts'
+import { type Entry, signInEntry } from '../flow/entries.ts'
+import { isEnough } from '../flow/levels.ts'
+import type { Asked, Visitor } from '../flow/questions.ts'
+import type { SignIn } from '../flow/sign-ins.ts'
+import type { AskedPage, Refusal } from '../flow/step.ts'
+import { stepPath } from './addresses.ts'
+import type { Browser } from './browser.ts'
+import type { SignInPages } from './definitions/index.ts'
+import type { FindPending, PendingSignIn } from './pending.ts'
+import { pageContext, type RealmRoute, type Visit } from './visit.ts'
 
-export interface TurnParts {
+export interface SignInContextParts {
   readonly browser: Browser
   readonly pages: SignInPages
   readonly engine: Engine
@@ -25,9 +25,7 @@ export interface TurnParts {
 
 type RealmRequest = FastifyRequest<RealmRoute>
 
-/** What one request is about. */
-export interface Turn {
-  readonly visit: Visit
+export interface SignInContext {
   readonly visitor: Visitor
   readonly pending: PendingSignIn | undefined
   /** What the application that waits is called. */
@@ -40,7 +38,12 @@ export interface Turn {
 const shownName = ({ state }: SignIn, user: UserRow | undefined): string | undefined =>
   state.amr.length > 0 ? user?.username : state.name
 
-export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) => {
+export const createSignInContexts = ({
+  browser,
+  pages,
+  engine,
+  findPending,
+}: SignInContextParts) => {
   const pendingOf = async (
     request: RealmRequest,
     handle: string | undefined,
@@ -54,27 +57,27 @@ export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) 
   }
 
   /** `alsoElsewhere`: it may go on in a browser in which nothing waits for it. */
-  const turnOf = async (
+  const contextOf = async (
     request: RealmRequest,
     reply: FastifyReply,
     visit: Visit,
     handle: string | undefined,
     { alsoElsewhere = false } = {},
-  ): Promise<Turn> => {
-    const { realm, view, settings, current } = visit
+  ): Promise<SignInContext> => {
+    const { realm, view } = visit
     const pending = await pendingOf(request, handle, alsoElsewhere)
     const prepared = browser.prepare(request, reply, realm)
     const sessionCookie = browser.sessionCookie(request, realm)
-    const visitor = { request, realm, settings, view, current, sessionCookie, ...prepared }
+    const visitor = { ...visit, request, sessionCookie, ...prepared }
     const application = await pending?.application?.(view)
-    return { visit, visitor, pending, application, csrf: prepared.csrf }
+    return { visitor, pending, application, csrf: prepared.csrf }
   }
 
   /**
    * The session that only needs to be strengthened for what waits. That of an administrator who acts as the user is none:
    * the administrator has proved nothing as the user.
    */
-  const strengthened = ({ visitor: { current }, pending }: Turn) =>
+  const strengthened = ({ visitor: { current }, pending }: SignInContext) =>
     current &&
     current.session.impersonator === null &&
     pending?.stepsUp &&
@@ -89,12 +92,12 @@ export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) 
 
   /** Nothing to ask where the flow leads nowhere. */
   const begin = async (
-    turn: Turn,
+    context: SignInContext,
     handle: string | undefined,
     entry: Entry,
   ): Promise<Asked | undefined> => {
     const { name, flowOf, withoutSession } = entry
-    const { visitor, pending } = turn
+    const { visitor, pending } = context
     const flow = flowOf(visitor.settings, pending)
     if (flow === undefined) throw new Problem('not-found', 'The realm does not offer this.')
     const known = {
@@ -108,18 +111,18 @@ export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) 
     }
     const asking = async (more: ReturnType<typeof strengthened>) =>
       engine.ask(visitor, await engine.begin(visitor, flow, { ...known, ...more }))
-    const stronger = entry === signInEntry ? strengthened(turn) : undefined
+    const stronger = entry === signInEntry ? strengthened(context) : undefined
     return (stronger && (await asking(stronger))) ?? asking(undefined)
   }
 
   const pageOf =
     (
-      { visit, visitor, pending, application, csrf }: Turn,
+      { visitor, pending, application, csrf }: SignInContext,
       { user, others }: Asked,
       refusal?: Refusal,
     ) =>
     (signIn: SignIn): AskedPage => ({
-      ...pageContext(pages, visitor.request, visit.realm, visit.settings, pending?.locales),
+      ...pageContext(pages, visitor.request, visitor.realm, visitor.settings, pending?.locales),
       action: stepPath(signIn),
       formTargets: pending?.formTargets,
       application,
@@ -133,15 +136,15 @@ export const createTurns = ({ browser, pages, engine, findPending }: TurnParts) 
 
   const show = async (
     reply: FastifyReply,
-    turn: Turn,
+    context: SignInContext,
     asked: Asked | undefined,
     refusal?: Refusal,
   ): Promise<FastifyReply> => {
     // Only an administrator can correct a flow that is stuck.
     if (!asked) throw new Problem('forbidden', 'The realm offers no way to sign in.')
     if (refusal?.status === 503) reply.header('retry-after', String(retryAfter))
-    return engine.show(turn.visitor, asked, reply, pageOf(turn, asked, refusal))
+    return engine.show(context.visitor, asked, reply, pageOf(context, asked, refusal))
   }
 
-  return { turnOf, begin, pageOf, show }
+  return { contextOf, begin, pageOf, show }
 }
