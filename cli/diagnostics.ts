@@ -23,3 +23,24 @@ export interface Diagnostic {
 
 export const hasErrors = (diagnostics: readonly Diagnostic[]): boolean =>
   diagnostics.some(({ severity }) => severity === 'error')
+
+export interface DiagnosticsSource {
+  readonly diagnostics: readonly Diagnostic[]
+  /** The text of a file that a diagnostic names. */
+  textOf(file: string): string | undefined
+}
+
+export const counted = (number: number, word: string): string =>
+  `${number} ${word}${number === 1 ? '' : 's'}`
+
+/** "3 errors, 1 warning in 2 files". */
+export const diagnosticsSummary = (diagnostics: readonly Diagnostic[]): string => {
+  const errors = diagnostics.filter(({ severity }) => severity === 'error').length
+  const warnings = diagnostics.length - errors
+  const files = new Set(diagnostics.flatMap(({ place }) => place?.file ?? [])).size
+  const parts = [
+    ...(errors > 0 ? [counted(errors, 'error')] : []),
+    ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
+  ]
+  return `${parts.join(', ')}${files > 0 ? ` in ${counted(files, 'file')}` : ''}`
+}

@@ -6,7 +6,6 @@ import { formats } from '#schemas/text/formats.ts'
 import { serverAddress } from '../client/address.ts'
 import { defaultServer } from '../context/target.ts'
 import { CommandError, exitCodes } from '../exit.ts'
-import type { Begun } from '../views/human/estate/init.ts'
 import { writeBelow } from '../write-below.ts'
 import { estateFiles, secretNames, type Wish } from './files.ts'
 import { packedPath, packItself } from './package.ts'
@@ -19,6 +18,19 @@ export interface InitFlags {
   readonly package: string | undefined
   readonly realm: string | undefined
   readonly server: string | undefined
+}
+
+/** A new estate: the files that were written, and what the next steps need. */
+export interface Begun {
+  readonly folder: string
+  readonly realm: string
+  readonly server: string
+  readonly ci: string | null
+  /** What the pipeline installs. */
+  readonly package: string | null
+  readonly files: readonly string[]
+  /** Variables that the files take secrets from. */
+  readonly secrets: readonly string[]
 }
 
 const isRealmName = (text: string): boolean => formats['realm-name']?.test(text) === true

@@ -201,6 +201,19 @@ const planted: Readonly<Record<string, Planted>> = {
       'server/platform/logger.ts': `if (format === 'json') write()`,
     },
   },
+  'reading, checking, planning and adopting files import no view': {
+    wrong: [
+      { 'cli/load/users/send.ts': `import { runSteps } from '../../views/human/progress.ts'` },
+      { 'cli/validate/validate.ts': `import type { Frames } from '../views/human/frames.ts'` },
+      { 'cli/planning/estate/estate.ts': `await import('../../views/human/estate.ts')` },
+      { 'cli/adopt/text/print.ts': `export * from '../../views/yaml/value.ts'` },
+    ],
+    right: {
+      'cli/views/human/plan.ts': `import { plan } from '../../planning/plan.ts'`,
+      'cli/apply/apply-estate.ts': `import { approve } from '../views/human/approval.ts'`,
+      'cli/planning/plan.ts': `import { views } from './views.ts'`,
+    },
+  },
   'a command loads heavy packages when it runs, not at every start': {
     wrong: [
       { 'cli/program.ts': `import { request } from 'undici'` },

@@ -190,6 +190,18 @@ const asksForFormat = (tree: Tree): string[] => {
   })
 }
 
+/** Logic that several views show: it returns values, and a view is chosen by the command. */
+const viewless = /^cli\/(load|validate|planning|adopt)\//
+
+const importsViews = ({ files }: Tree): string[] =>
+  files
+    .filter(({ path }) => viewless.test(path))
+    .flatMap(({ path, imports }) =>
+      imports
+        .filter(({ inside, target }) => inside && target.startsWith('cli/views/'))
+        .map(({ target, line }) => `${path}:${line} imports ${target}`),
+    )
+
 /** What every command loads: files that are imported at the start, as far as one leads to the other. */
 const heavyStart = ({ files }: Tree): string[] => {
   const byPath = new Map(files.map((file) => [file.path, file]))
@@ -290,6 +302,7 @@ export const rules: readonly Rule[] = [
   { title: 'nothing but a kind and its behaviour asks which kind it is', broken: asksForKind },
   { title: 'an area is opened with what it needs by name', broken: handsBagOn },
   { title: 'the output format of a command is chosen in one place', broken: asksForFormat },
+  { title: 'reading, checking, planning and adopting files import no view', broken: importsViews },
   { title: 'a command loads heavy packages when it runs, not at every start', broken: heavyStart },
   {
     title: 'no work is left behind in a comment, and no type error is hidden',

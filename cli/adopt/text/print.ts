@@ -3,9 +3,9 @@
 import { Document, isAlias, isMap, isScalar, isSeq, type Pair, Scalar } from 'yaml'
 import { isObject } from '#schemas/json-schema.ts'
 import { escapedInQuotes } from '../../control-characters.ts'
+import { documentText } from '../../document-text.ts'
 import { isPlain } from '../../fmt/quotes.ts'
 import { escapeText } from '../../load/variables/template.ts'
-import { documentText } from '../../views/yaml/value.ts'
 import type { Style } from './syntax.ts'
 
 const widest = 100

@@ -77,7 +77,7 @@ Examples:
   run: async (call, view: View, file) => {
     const place = await openRealm(call)
     const { dryRun } = call.flags
-    const { sendUsers } = await import('../../load/users/send.ts')
+    const { sendUsers } = await import('../../transfer/send-users.ts')
     const reply = await sendUsers(place, file, {
       ...call.flags,
       note: (words) => note(call, words),

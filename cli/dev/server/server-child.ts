@@ -6,7 +6,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
-import { isReadyLine } from '../../views/human/machine/server.ts'
+import { isReadyLine } from './ready-line.ts'
 import { type LogLine, readLogLine } from './server-log.ts'
 
 export interface ServerChildOptions {

@@ -4,12 +4,16 @@ import manifest from '../../../package.json' with { type: 'json' }
 import type { Api } from '../../client/api.ts'
 import type { Connection } from '../../client/connect.ts'
 import { ProblemError } from '../../client/http/errors.ts'
-import { type Diagnostic, hasErrors } from '../../diagnostics.ts'
+import {
+  type Diagnostic,
+  type DiagnosticsSource,
+  diagnosticsSummary,
+  hasErrors,
+} from '../../diagnostics.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { failureOf } from '../../failure.ts'
 import { sourceNameOf } from '../../load/estate.ts'
 import { unsetCode } from '../../load/secrets/secrets.ts'
-import { type DiagnosticsSource, summaryOf } from '../../views/human/estate/diagnostics.ts'
 import { guardsOf } from '../guards.ts'
 import { type Plan, type Prune, problemExitCodes, type RealmPlan } from '../plan.ts'
 import { type PlanningOptions, planWanted } from '../planning.ts'
@@ -62,7 +66,7 @@ export const refuseInvalid = (
   { message, hint } = wrongFiles,
 ): never => {
   const isShown = view.problems({ diagnostics, textOf: loaded.textOf })
-  throw new CommandError(exitCodes.invalid, `${message}: ${summaryOf(diagnostics)}`, {
+  throw new CommandError(exitCodes.invalid, `${message}: ${diagnosticsSummary(diagnostics)}`, {
     hint,
     ...(isShown ? {} : { diagnostics }),
   })

@@ -1,9 +1,9 @@
 /** A realm file that a command writes from something else than a realm. */
 
 import { Document, visit } from 'yaml'
+import { documentText } from '../../document-text.ts'
 import { escapeText } from '../../load/variables/template.ts'
 import { printOut } from '../streams.ts'
-import { documentText } from './value.ts'
 
 export const printRealmFile = (file: Readonly<Record<string, unknown>>): void => {
   const document = new Document(file, { aliasDuplicateObjects: false })

@@ -6,10 +6,10 @@ import type { Kind } from '#schemas/kind.ts'
 import { own } from '#schemas/own.ts'
 import { flatten, nest, sectionKinds, withoutSecretFlags } from '#schemas/realm/realm-document.ts'
 import type { RealmExport } from '#schemas/wire/wire.ts'
+import { documentText } from '../../document-text.ts'
 import { escapeText } from '../../load/variables/template.ts'
 import type { ExportView } from '../../transfer/export.ts'
 import { printOut } from '../streams.ts'
-import { documentText } from './value.ts'
 
 interface Row {
   readonly kind: Kind

@@ -1,8 +1,8 @@
 /** The same diagnostics for people, programs and pull requests. */
 import { describe, expect, it } from 'vitest'
-import type { Diagnostic } from '#cli/diagnostics.ts'
+import { type Diagnostic, diagnosticsSummary } from '#cli/diagnostics.ts'
 import { annotation } from '#cli/views/annotations/github.ts'
-import { diagnosticsText, summaryOf } from '#cli/views/human/estate/diagnostics.ts'
+import { diagnosticsText } from '#cli/views/human/estate/diagnostics.ts'
 import { reportOf } from '#cli/views/json/diagnostics.ts'
 
 const text = 'realm: acme\nroles:\n  - nmae: x\n'
@@ -84,7 +84,7 @@ describe('for people', () => {
     [[warning, warning], '2 warnings in 1 file'],
     [[homeless], '1 error'],
   ])('the summary counts', (diagnostics, expected) => {
-    expect(summaryOf(diagnostics)).toBe(expected)
+    expect(diagnosticsSummary(diagnostics)).toBe(expected)
   })
 })
 

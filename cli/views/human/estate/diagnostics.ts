@@ -1,38 +1,23 @@
 /** Diagnostics for the terminal: position, code and message, the lines of the file, and the hint. */
 
 import type { styleText } from 'node:util'
-import type { Diagnostic, Place } from '../../../diagnostics.ts'
+import {
+  counted,
+  type Diagnostic,
+  type DiagnosticsSource,
+  diagnosticsSummary,
+  type Place,
+} from '../../../diagnostics.ts'
 import { createFrames, type Frames } from '../../../validate/code-frame.ts'
 import { printErr, printOut } from '../../streams.ts'
 import { harmless, onErr, onOut } from '../elements/text.ts'
 
 type Paint = (style: Parameters<typeof styleText>[0], text: string) => string
 
-export interface DiagnosticsSource {
-  readonly diagnostics: readonly Diagnostic[]
-  /** The text of a file that a diagnostic names. */
-  textOf(file: string): string | undefined
-}
-
 /** So many are shown with their lines; the rest, of a file that is wrong all over, in one line each. */
 const mostFrames = 100
 
 const placeText = ({ file, line, column }: Place): string => `${file}:${line}:${column}`
-
-const count = (number: number, word: string): string =>
-  `${number} ${word}${number === 1 ? '' : 's'}`
-
-/** "3 errors, 1 warning in 2 files". */
-export const summaryOf = (diagnostics: readonly Diagnostic[]): string => {
-  const errors = diagnostics.filter(({ severity }) => severity === 'error').length
-  const warnings = diagnostics.length - errors
-  const files = new Set(diagnostics.flatMap(({ place }) => place?.file ?? [])).size
-  const parts = [
-    ...(errors > 0 ? [count(errors, 'error')] : []),
-    ...(warnings > 0 ? [count(warnings, 'warning')] : []),
-  ]
-  return `${parts.join(', ')}${files > 0 ? ` in ${count(files, 'file')}` : ''}`
-}
 
 const linesOf = (diagnostic: Diagnostic, frames: Frames | null, paint: Paint): string[] => {
   const { severity, code, message, place, hint, related = [] } = diagnostic
@@ -65,7 +50,7 @@ export const diagnosticsText = (
 export const showDiagnostics = (source: DiagnosticsSource, on: 'stdout' | 'stderr'): void => {
   if (source.diagnostics.length === 0) return
   const paint = on === 'stdout' ? onOut : onErr
-  const text = `${diagnosticsText(source, paint)}\n${paint('bold', summaryOf(source.diagnostics))}`
+  const text = `${diagnosticsText(source, paint)}\n${paint('bold', diagnosticsSummary(source.diagnostics))}`
   if (on === 'stdout') printOut(text)
   else printErr(text)
 }
@@ -73,6 +58,6 @@ export const showDiagnostics = (source: DiagnosticsSource, on: 'stdout' | 'stder
 export const showValid = (realms: readonly string[], files: number): void => {
   const names = realms.map(harmless).join(', ')
   printOut(
-    `${onOut('green', 'Valid:')} ${names === '' ? 'no realm' : names} (${count(files, 'file')})`,
+    `${onOut('green', 'Valid:')} ${names === '' ? 'no realm' : names} (${counted(files, 'file')})`,
   )
 }

@@ -1,19 +1,8 @@
 /** The files that `iamctl init` has written, and the next steps. */
 
+import type { Begun } from '../../../init/begin.ts'
 import { printErr, printOut } from '../../streams.ts'
 import { harmless, onErr } from '../elements/text.ts'
-
-export interface Begun {
-  readonly folder: string
-  readonly realm: string
-  readonly server: string
-  readonly ci: string | null
-  /** What the pipeline installs. */
-  readonly package: string | null
-  readonly files: readonly string[]
-  /** Variables that the files take secrets from. */
-  readonly secrets: readonly string[]
-}
 
 const step = (command: string, meaning: string): string => `  ${command.padEnd(34)} ${meaning}`
 

@@ -1,5 +1,7 @@
 /** The output of server commands, on stderr: stdout is for the log. */
 
+import { readyLine } from '../../../dev/server/ready-line.ts'
+
 export interface Ready {
   readonly version: string
   readonly url: string
@@ -12,13 +14,10 @@ const print = (lines: readonly string[]): void => {
   process.stderr.write(`${lines.join('\n')}\n`)
 }
 
-/** Whether a server says by this line that it answers, with its first administrator. */
-export const isReadyLine = (line: string): boolean => /^iamctl \S+ is ready at /.test(line)
-
 export const started = ({ version, url, database, admin }: Ready): void => {
   const password = admin?.password ?? '(as you gave it)'
   print([
-    `iamctl ${version} is ready at ${url} (${database})`,
+    readyLine(version, url, database),
     ...(admin
       ? [
           '',
