@@ -25,7 +25,7 @@ import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import type { Users } from '#server/users/users.ts'
 import { type Self, selfEvent } from '../self.ts'
-import { createTickets } from '../tickets.ts'
+import { createEnrolmentTickets } from './enrolment-tickets.ts'
 import { insistOnRecentStrength } from './strength.ts'
 
 export interface EnrolmentParts {
@@ -56,8 +56,8 @@ export const createEnrolments = (parts: EnrolmentParts) => {
   const otp = otpEnrolment(parts)
   const recoveryCodes = recoveryCodesEnrolment(parts)
   const passkey = passkeyEnrolment(parts)
-  const otpTickets = createTickets<BegunOtp>(parts, 'otp')
-  const codeTickets = createTickets<RecoveryCodeSet>(parts, 'recovery-codes')
+  const otpTickets = createEnrolmentTickets<BegunOtp>(parts, 'otp')
+  const codeTickets = createEnrolmentTickets<RecoveryCodeSet>(parts, 'recovery-codes')
 
   const insist = (self: Self): Promise<void> => insistOnRecentStrength(parts, self)
 

@@ -5,13 +5,13 @@
  */
 
 import { setTimeout } from 'node:timers/promises'
+import { CommitSpacing } from '../commit-spacing.ts'
 import {
   OutcomeUnknownError,
   type Statement,
   type StatementResult,
   StorageUnavailableError,
 } from '../contract.ts'
-import { Pace } from '../pace.ts'
 import { isRecord } from '../statements.ts'
 import { joinAlike } from './alike.ts'
 import { ConnectionLostError, errorOf, isPassing, LockTimeoutError } from './failures.ts'
@@ -35,7 +35,7 @@ export type Apart = (group: readonly Job[]) => Promise<void>
 export class GroupQueue {
   readonly #database: Database
   readonly #apart: Apart
-  readonly #pace = new Pace()
+  readonly #spacing = new CommitSpacing()
   #queue: Job[] = []
   #underWay = 0
 
@@ -47,7 +47,7 @@ export class GroupQueue {
   push(statements: readonly Statement[]): Promise<StatementResult[]> {
     return new Promise((resolve, reject) => {
       this.#queue.push({ statements, resolve, reject })
-      if (this.#underWay >= (this.#pace.isQuiet ? TRANSACTIONS : 1)) return
+      if (this.#underWay >= (this.#spacing.isQuiet ? TRANSACTIONS : 1)) return
       this.#underWay += 1
       setImmediate(() => void this.#run())
     })
@@ -55,10 +55,10 @@ export class GroupQueue {
 
   async #run(): Promise<void> {
     while (this.#queue.length > 0) {
-      const delay = this.#pace.delay()
+      const delay = this.#spacing.delay()
       if (delay > 0) await setTimeout(delay)
       const group = this.#queue.splice(0, GROUP)
-      this.#pace.begin(group.length)
+      this.#spacing.begin(group.length)
       await this.#settle(group)
     }
     this.#underWay -= 1

@@ -8,6 +8,7 @@
 
 import { Worker } from 'node:worker_threads'
 import { threadEntry } from '#server/platform/threads/thread-entry.ts'
+import { CommitSpacing } from '../commit-spacing.ts'
 import {
   ConstraintError,
   GuardFailedError,
@@ -16,7 +17,6 @@ import {
   type StatementResult,
   StorageUnavailableError,
 } from '../contract.ts'
-import { Pace } from '../pace.ts'
 import { type Marks, WriteCount } from '../write-count.ts'
 import type { Failure, Job, ToMain, ToThread, WriterData } from './messages.ts'
 
@@ -41,7 +41,7 @@ export class SqliteWriter {
   readonly #worker: Worker
   readonly #waiting = new Map<number, Waiting>()
   readonly #onDeath: (error: Error) => void
-  readonly #pace = new Pace()
+  readonly #spacing = new CommitSpacing()
   readonly #ready = Promise.withResolvers<void>()
   #started = false
   #commits: Job[] = []
@@ -123,7 +123,7 @@ export class SqliteWriter {
   #sendSoon(): void {
     if (this.#busy || this.#queued === 0) return
     this.#busy = true
-    const delay = this.#pace.delay()
+    const delay = this.#spacing.delay()
     if (delay > 0) setTimeout(() => this.#send(), delay)
     else setImmediate(() => this.#send())
   }
@@ -134,7 +134,7 @@ export class SqliteWriter {
 
   #send(): void {
     const jobs = this.#take()
-    this.#pace.begin(jobs.length)
+    this.#spacing.begin(jobs.length)
     this.#post({ jobs })
   }
 

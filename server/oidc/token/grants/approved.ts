@@ -6,7 +6,7 @@ import type { Verifier } from '#server/tokens/verify.ts'
 import type { DecoupledRequests, DecoupledRow } from '../../decoupled/decoupled-requests.ts'
 import { accessDenied, invalidGrant, oauthError } from '../../errors.ts'
 import type { Codes } from '../codes.ts'
-import { authenticationOf } from './authentication.ts'
+import { grantAuthentication } from './authentication.ts'
 import type { GrantContext, Issuance } from './grant.ts'
 import { narrowedResources } from './narrow.ts'
 import type { Prolong } from './prolong.ts'
@@ -46,7 +46,7 @@ export const createIssueApproved = (parts: ApprovedParts, requests: DecoupledReq
       user,
       scope,
       resources: narrowedResources(client, resources, context.resources),
-      authentication: authenticationOf(grant, data),
+      authentication: grantAuthentication(grant, data),
       ...(data.claims ? { claims: data.claims } : {}),
       idToken: {},
       ...(refresh ? { refresh } : {}),

@@ -13,7 +13,7 @@ import { codeGuard, type GrantsStore } from '#server/tokens/grants/grants-store.
 import type { Verifier } from '#server/tokens/verify.ts'
 import { invalidGrant, type OAuthError } from '../../errors.ts'
 import type { CodeData, Codes } from '../codes.ts'
-import { authenticationOf } from './authentication.ts'
+import { grantAuthentication } from './authentication.ts'
 import type { Grant, GrantContext } from './grant.ts'
 import { narrowedResources } from './narrow.ts'
 import type { Prolong } from './prolong.ts'
@@ -98,7 +98,7 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
         user,
         scope,
         resources: narrowedResources(client, data.resources ?? [], context.resources),
-        authentication: authenticationOf(grant, data),
+        authentication: grantAuthentication(grant, data),
         ...(data.claims ? { claims: data.claims } : {}),
         idToken: {
           ...(nonce === undefined ? {} : { nonce }),

@@ -14,7 +14,7 @@ import { highRiskScopes } from '#server/tokens/access/high-risk.ts'
 import type { GrantData, GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { invalidGrant, invalidScope, oauthError, unauthorizedClient } from '../../errors.ts'
 import { passwordAcr, passwordAmr } from '../codes.ts'
-import { authenticationOf } from './authentication.ts'
+import { grantAuthentication } from './authentication.ts'
 import type { Grant, GrantContext, Issuance } from './grant.ts'
 import type { Prolong } from './prolong.ts'
 
@@ -112,7 +112,7 @@ export const passwordGrant = (parts: PasswordParts): Grant => {
       user: result.user,
       scope,
       resources,
-      authentication: authenticationOf(grant, data),
+      authentication: grantAuthentication(grant, data),
       ...(refresh ? { refresh } : {}),
       idToken: {},
     }

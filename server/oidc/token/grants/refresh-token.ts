@@ -14,7 +14,7 @@ import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { bareRefreshToken, type IssuedRefreshToken } from '#server/tokens/keycloak/refresh-token.ts'
 import { invalidScope } from '../../errors.ts'
-import { authenticationOf } from './authentication.ts'
+import { grantAuthentication } from './authentication.ts'
 import type { Grant, GrantContext, Issuance } from './grant.ts'
 import {
   type createLiveRefreshToken,
@@ -92,7 +92,7 @@ export const refreshToken = (parts: RefreshParts): Grant => {
       ...(user ? { user } : {}),
       scope,
       resources,
-      authentication: authenticationOf(grant, data),
+      authentication: grantAuthentication(grant, data),
       ...(data.claims ? { claims: data.claims } : {}),
       refresh: next,
       // Without the nonce of the first one (OIDC Core §12.2).

@@ -1,4 +1,4 @@
-/** Tickets for operations in two steps: sealed for one user and one purpose, valid for ten minutes, used once. */
+/** Tickets of enrolments, which take two requests: sealed for one user and one purpose, valid for ten minutes, used once. */
 
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
@@ -16,13 +16,13 @@ interface Content<T> {
   readonly data: T
 }
 
-export interface Ticket<T> {
+export interface EnrolmentTicket<T> {
   readonly data: T
   /** Refused by the database where the ticket was used before. */
   readonly spend: readonly Statement[]
 }
 
-export interface TicketParts {
+export interface EnrolmentTicketParts {
   readonly keyring: Keyring
   readonly clock: Clock
   readonly grantsStore: Pick<GrantsStore, 'once'>
@@ -31,8 +31,8 @@ export interface TicketParts {
 const contextOf = ({ realm, id }: UserRow, purpose: string): string =>
   `${realm}/enrolment/${purpose}/${id}`
 
-export const createTickets = <T>(
-  { keyring, clock, grantsStore }: TicketParts,
+export const createEnrolmentTickets = <T>(
+  { keyring, clock, grantsStore }: EnrolmentTicketParts,
   purpose: string,
 ) => ({
   issue: (user: UserRow, data: T): { readonly ticket: string; readonly expiresAt: number } => {
@@ -43,7 +43,7 @@ export const createTickets = <T>(
   },
 
   /** Nothing where it is none of this user and purpose, or too old. */
-  open: (user: UserRow, ticket: string): Ticket<T> | undefined => {
+  open: (user: UserRow, ticket: string): EnrolmentTicket<T> | undefined => {
     if (ticket.length > longest) return undefined
     try {
       const { kid, v } = JSON.parse(Buffer.from(ticket, 'base64url').toString())

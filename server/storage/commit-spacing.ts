@@ -8,7 +8,7 @@ const SPACING = 3
 /** So many at once may be chance. */
 const FEW = 2
 
-export class Pace {
+export class CommitSpacing {
   #beganAt = Number.NEGATIVE_INFINITY
   #size = 0
 
