@@ -26,13 +26,20 @@ import { linkIssuer } from '../linked-user.ts'
 import { withDeadline } from './deadline.ts'
 import type { GroupDocuments } from './group-documents.ts'
 import { guardAddresses, guardRemovals } from './guard.ts'
+import { reportOf, type SyncOutcome, stateAfter } from './outcome.ts'
 import { planGroups } from './plan-groups.ts'
-import { createProgress, type SyncResult } from './progress.ts'
+import { createProgress } from './progress.ts'
 import type { ReadUsers } from './read-users.ts'
-import { mostListed, noGroups, statusOf } from './report.ts'
-import { type GroupOutcome, syncGroups } from './sync-groups.ts'
+import { noGroups } from './report.ts'
+import { syncGroups } from './sync-groups.ts'
 import { absencesOf, createSyncState, type Lease, leaseMs, takeOverState } from './sync-state.ts'
-import { type ApplyInput, applyUsers, pretendToApply } from './users/apply-users.ts'
+import {
+  type Applied,
+  type ApplyInput,
+  type ApplyParts,
+  applyUsers,
+  pretendToApply,
+} from './users/apply-users.ts'
 import { type Around, createUserPlan, type UserPlan } from './users/plan-users.ts'
 
 export interface SyncParts {
@@ -100,6 +107,7 @@ const partSize = 200
 export const createSync = (parts: SyncParts): Synchronize => {
   const { storage, copy, clock, recorder, users, links, connections } = parts
   const state = createSyncState({ storage, clock })
+  const groupParts = { storage, recorder, documents: parts.groups }
 
   /** Links, also those of a deleted document that this one replaces: ids of users by subject. */
   const linkedTo = async (directory: Directory): Promise<Linked> => {
@@ -201,12 +209,65 @@ export const createSync = (parts: SyncParts): Synchronize => {
     return { read, plan }
   }
 
+  /** Reads the groups of the directory, where it has them, and plans them; nothing is written. */
+  const planGroupsFor = async (
+    connection: Connection,
+    { directory, allowRemovals }: SyncRequest,
+    linked: Linked,
+    users: ReadUsers,
+  ) => {
+    if (!directory.groups) return undefined
+    const { readGroups } = await import('./read-groups.ts')
+    const read = await readGroups(connection, directory, directory.groups, users)
+    const plan = await planGroups(groupParts, read, {
+      directory,
+      providers: providersOf(directory, linked),
+      users: linked.users,
+      allowRemovals,
+    })
+    return { read, plan }
+  }
+
+  const inputOf = (
+    { directory, by, signal }: SyncRequest,
+    lease: Lease | undefined,
+    linked: Linked,
+    defaultRole: string,
+    written: (done: number) => void,
+  ): ApplyInput => ({
+    directory,
+    defaultRole,
+    by,
+    now: clock.now(),
+    hold: () => {
+      if (!lease) throw new Error('a dry run writes nothing')
+      return state.hold(directory, lease)
+    },
+    progress: (done) => {
+      signal?.throwIfAborted()
+      written(done)
+    },
+    added: (subject, userId) => linked.users.set(subject, userId),
+  })
+
+  const write = async (
+    view: RealmView,
+    input: ApplyInput,
+    linked: Linked,
+    changes: UserPlan['changes'],
+  ): Promise<Applied> => {
+    await takeOver(input, linked)
+    const around: ApplyParts['around'] = (out, statements) =>
+      parts.keepAdministrator(view, out, statements)
+    return applyUsers({ storage, recorder, users, links, around }, input, changes)
+  }
+
   const run = async (
     connection: Connection,
     request: SyncRequest,
     lease: Lease | undefined,
   ): Promise<SyncReport> => {
-    const { directory, by, dryRun = false, signal } = request
+    const { directory, dryRun = false, signal } = request
     const view = await copy.fresh(directory.realm)
     const settings = view && (await settingsOf(view))
     if (!settings) throw new Error(`there is no realm ${directory.realm}`)
@@ -222,85 +283,20 @@ export const createSync = (parts: SyncParts): Synchronize => {
     for (const guard of [guardRemovals, guardAddresses])
       guard(directory, plan.changes, linked.users.size, request.allowRemovals)
     const total = plan.changes.length
-    const listed = dryRun ? plan.changes.slice(0, mostListed) : []
-    const input: ApplyInput = {
-      directory,
-      defaultRole: settings.defaultRole,
-      by,
-      now: clock.now(),
-      hold: () => {
-        if (!lease) throw new Error('a dry run writes nothing')
-        return state.hold(directory, lease)
-      },
-      progress: (done) => {
-        signal?.throwIfAborted()
-        tell({ phase: 'write', done, total })
-      },
-      added: (subject, userId) => linked.users.set(subject, userId),
-    }
-    const groupParts = { storage, recorder, documents: parts.groups }
-    const groupsRead = directory.groups && (await groupsOf(connection, directory, read))
-    const groupPlan =
-      groupsRead &&
-      (await planGroups(groupParts, groupsRead, {
-        directory,
-        providers: providersOf(directory, linked),
-        users: linked.users,
-        allowRemovals: request.allowRemovals,
-      }))
-    if (!dryRun) await takeOver(input, linked)
+    const input = inputOf(request, lease, linked, settings.defaultRole, (done) =>
+      tell({ phase: 'write', done, total }),
+    )
+    const planned = await planGroupsFor(connection, request, linked, read)
     const applied = dryRun
       ? pretendToApply(input, plan.changes)
-      : await applyUsers(
-          {
-            storage,
-            recorder,
-            users,
-            links,
-            around: (out, statements) => parts.keepAdministrator(view, out, statements),
-          },
-          input,
-          plan.changes,
-        )
-    const groups: GroupOutcome =
-      groupsRead && groupPlan
-        ? await syncGroups(groupParts, input, groupsRead, groupPlan, {
-            users: linked.users,
-            dryRun,
-          })
-        : { counts: noGroups, failures: [] }
-    const failures = [
-      ...read.noPeople.map(({ dn, problem }) => ({ name: dn, problem })),
-      ...plan.failures,
-      ...applied.failed.map(({ change, problem }) => ({ name: change.username, problem })),
-      ...groups.failures,
-    ]
-    const counts = { ...applied.counts, failed: failures.length }
-    const report: SyncReport = {
-      ignored: false,
-      ...counts,
-      synced: counts.added + counts.updated,
-      status: statusOf(counts, dryRun),
-      dryRun,
-      mode: read.mode,
-      groups: groups.counts,
-      failures: failures.slice(0, mostListed),
-      changes: listed.map(({ op, username, fields }) => ({ op, username, fields })),
-    }
-    const notApplied = new Set(applied.failed.map(({ change }) => change.subject))
-    if (lease)
-      await state.finish(directory, lease, {
-        mark: read.mark((subject) => plan.failed.has(subject) || notApplied.has(subject)),
-        mark_of: read.markOf,
-        full_at: read.mode === 'full' ? clock.now() : (before?.full_at ?? 0),
-        result: JSON.stringify({ ...counts, mode: read.mode } satisfies SyncResult),
-      })
-    return report
-  }
-
-  const groupsOf = async (connection: Connection, directory: Directory, read: ReadUsers) => {
-    const { readGroups } = await import('./read-groups.ts')
-    return directory.groups && readGroups(connection, directory, directory.groups, read)
+      : await write(view, input, linked, plan.changes)
+    const options = { users: linked.users, dryRun }
+    const groups = planned
+      ? await syncGroups(groupParts, input, planned.read, planned.plan, options)
+      : { counts: noGroups, failures: [] }
+    const outcome: SyncOutcome = { read, plan, applied, groups }
+    if (lease) await state.finish(directory, lease, stateAfter(outcome, before, clock.now()))
+    return reportOf(outcome, dryRun)
   }
 
   const withConnection = async (
