@@ -106,7 +106,7 @@ export const createRealms = (parts: RealmsParts): Realms => {
     const row = newUserRow({ username: admin.username }, { id: newId(), realm, now: clock.now() })
     const { statements, errors } =
       admin.passwordHash !== undefined
-        ? passwords.acceptHash(settings, row, admin.passwordHash, '/adminPassword')
+        ? passwords.acceptHash(settings, row, admin.passwordHash, { field: '/adminPassword' })
         : await passwords.prepare(settings, row, admin.password ?? '', '/adminPassword')
     if (errors.length > 0) throw invalid(errors)
     return (roleIds: readonly string[]): Statement[] => [

@@ -59,7 +59,16 @@ export interface Passwords {
   /** Of a password that a user has elsewhere and keeps: no policy is asked. */
   hashOf(password: string): Promise<string>
   /** An imported hash; the password is unknown, so no policy can be checked. */
-  acceptHash(settings: Policies, user: Owner, hash: string, field?: string): PreparedPassword
+  acceptHash(
+    settings: Policies,
+    user: Owner,
+    hash: string,
+    options?: {
+      readonly field?: string
+      /** Number of former passwords to keep, instead of that of the policy. */
+      readonly history?: number
+    },
+  ): PreparedPassword
   /**
    * Whether it matches. Where there is none, the work is that of some hash of the realm. The statements belong into the
    * commit of what the match allows: they fail the guard `password:<user id>` if the password was changed meanwhile, and
@@ -228,11 +237,12 @@ export const createPasswords = (parts: PasswordParts): Passwords => {
 
     hashOf: (password) => hasher.hash(password),
 
-    acceptHash(settings, user, hash, field = '/passwordHash') {
+    acceptHash({ passwordPolicy }, user, hash, options = {}) {
+      const { field = '/passwordHash', history = passwordPolicy.passwordHistory } = options
       const secret = storableHash(hash)
-      if (secret === undefined) return { statements: [], errors: [unbearable(field)] }
-      const { passwordHistory } = settings.passwordPolicy
-      return { statements: replace(user, secret, passwordHistory), errors: [] }
+      return secret === undefined
+        ? { statements: [], errors: [unbearable(field)] }
+        : { statements: replace(user, secret, history), errors: [] }
     },
 
     async verify({ realm, name, userId }, stored, password) {

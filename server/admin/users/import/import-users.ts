@@ -31,7 +31,7 @@ import {
 } from './import-body.ts'
 import { openCredentials, passwordIn } from './import-credentials.ts'
 import { openNames } from './import-names.ts'
-import { joinStatements, openMemberships } from './memberships.ts'
+import { joinStatements, type Memberships, openMemberships } from './memberships.ts'
 import { withHashes } from './plain-passwords.ts'
 
 /** Users who have one of the usernames already, by folded name. */
@@ -45,19 +45,42 @@ const existingUsers = async (
   return new Map(rows.map((row) => [row.username_key, row]))
 }
 
+/** What one row of the import leads to. */
+type Decision =
+  | { readonly action: 'REFUSED'; readonly errors: readonly FieldError[] }
+  | { readonly action: 'SKIPPED'; readonly user: ImportedUser; readonly before: UserRow }
+  | {
+      readonly action: 'OVERWRITTEN'
+      readonly user: ImportedUser
+      readonly before: UserRow
+      readonly after: UserRow
+      readonly hasNewApps: boolean
+      readonly statements: readonly Statement[]
+    }
+  | {
+      readonly action: 'ADDED'
+      readonly user: ImportedUser
+      readonly row: UserRow
+      readonly credentials: readonly CredentialRow[]
+    }
+
 /** Errors of one row are named by its place. */
-const collect = async <T>(
-  errors: FieldError[],
-  place: string,
-  make: () => Promise<T>,
-): Promise<T | undefined> => {
+const atPlace = async (place: string, make: () => Promise<Decision>): Promise<Decision> => {
   try {
     return await make()
   } catch (error) {
     if (!(error instanceof Problem) || error.code !== 'validation') throw error
-    errors.push(...error.errors.map((one) => ({ ...one, field: `${place}${one.field}` })))
-    return undefined
+    const errors = error.errors.map((one) => ({ ...one, field: `${place}${one.field}` }))
+    return { action: 'REFUSED', errors }
   }
+}
+
+const resultOf = (decision: Decision, dryRun: boolean): ImportedUserResult[] => {
+  if (decision.action === 'REFUSED') return []
+  const { action, user } = decision
+  const result = { action, resourceType: 'USER', resourceName: user.username } as const
+  if (decision.action !== 'ADDED') return [{ ...result, id: decision.before.id }]
+  return [dryRun ? result : { ...result, id: decision.row.id }]
 }
 
 /** All taken names make a conflict, anything else an invalid request. */
@@ -90,17 +113,13 @@ export const importUsers = (parts: CredentialParts): Action => {
         )
   }
 
-  /** The statements, and the user's row as it will be. */
   const overwrite = async (
     context: ActionContext,
     settings: SettingsDoc,
     before: UserRow,
     user: ImportedUser,
-  ): Promise<{
-    readonly after: UserRow
-    readonly hasNewApps: boolean
-    readonly statements: readonly Statement[]
-  }> => {
+    memberships: Memberships,
+  ): Promise<Decision> => {
     if (before.managed === 1)
       throw new Problem('conflict', `user "${before.username}" is managed by a file`)
     await ranks.refuseUnlessOutranked(context.view, context.caller.permissions, before.id)
@@ -108,18 +127,19 @@ export const importUsers = (parts: CredentialParts): Action => {
     const after = changedUserRow(before, fields, clock.now())
     const found = passwordIn(user)
     const hash = found?.given.value
-    const withoutHistory = { passwordPolicy: { passwordHistory: 0 } } as Parameters<
-      typeof passwords.acceptHash
-    >[0]
+    const field = `/credentials/${found?.at}/value`
     const password =
       hash === undefined
         ? { statements: [], errors: [] }
-        : passwords.acceptHash(withoutHistory, before, hash, `/credentials/${found?.at}/value`)
+        : passwords.acceptHash(settings, before, hash, { field, history: 0 })
     if (password.errors.length > 0) throw invalid(password.errors)
     const apps = await credentialsOf.appStatements(settings, before, user)
     const shutOut =
       hash !== undefined || apps.length > 0 || (before.enabled === 1 && after.enabled === 0)
     return {
+      action: 'OVERWRITTEN',
+      user,
+      before,
       after,
       hasNewApps: apps.length > 0,
       statements: [
@@ -128,97 +148,80 @@ export const importUsers = (parts: CredentialParts): Action => {
         ...apps,
         ...(await addressNotice.statements(context.view, [{ before, after }])),
         ...(shutOut ? endOtherSessions(parts, context, before.id) : []),
+        ...joinStatements(parts, before.id, memberships.rolesOf(user), memberships.groupsOf(user)),
       ],
     }
   }
 
-  /** What has to be written; throws what is wrong with the rows. */
-  const decide = async (context: ActionContext, given: UserImport) => {
+  const add = (realm: string, settings: SettingsDoc, user: ImportedUser): Decision => {
+    const { credentials: _, roles: __, clientRoles: ___, groups: ____, ...fields } = user
+    const row = newUserRow(fields, { id: newId(), realm, now: clock.now() })
+    return { action: 'ADDED', user, row, credentials: credentialsOf.rowsOf(settings, row, user) }
+  }
+
+  /** One decision for each row. */
+  const decideAll = async (
+    context: ActionContext,
+    { users: rows, ifResourceExists, placeOf }: UserImport,
+    existing: ReadonlyMap<string, UserRow>,
+    memberships: Memberships,
+  ): Promise<readonly Decision[]> => {
     const { realm } = context
-    const { ifResourceExists, placeOf } = given
     const settings = await settingsIn(context)
-    const existing = await existingUsers(parts, realm, given.users)
-    const isSkipped = ({ username }: ImportedUser): boolean =>
-      ifResourceExists === 'SKIP' && existing.has(foldName(username))
-    const memberships = await openMemberships(
-      parts,
-      context,
-      given.users.filter((user) => !isSkipped(user)),
-    )
-    const joined: { readonly id: string; readonly user: ImportedUser }[] = []
-    const names = await openNames(storage, realm, given.users)
-    const errors: FieldError[] = []
-    const rows: UserRow[] = []
-    const credentials: CredentialRow[] = []
-    const statements: Statement[] = []
-    const results: ImportedUserResult[] = []
-    /** Users whose password is replaced. */
-    const reset: string[] = []
-    /** Users who have other apps than before. */
-    const equipped: string[] = []
-    /** Users who cannot sign in afterwards. */
-    const out: UserRow[] = []
-    const pace = createPace()
-    const decideOne = async (user: ImportedUser, place: string): Promise<void> => {
+    const names = await openNames(storage, realm, rows)
+    const decide = async (user: ImportedUser, place: string): Promise<Decision> => {
       const before = existing.get(foldName(user.username))
-      const result = { resourceType: 'USER', resourceName: user.username } as const
-      if (before && isSkipped(user)) {
-        results.push({ ...result, action: 'SKIPPED', id: before.id })
-        return
-      }
+      if (before && ifResourceExists === 'SKIP') return { action: 'SKIPPED', user, before }
       const taken =
         before && ifResourceExists === 'FAIL'
           ? [{ field: `${place}/username`, code: 'duplicate', message: 'exists already' }]
           : names.claim(place, user, before?.id)
-      if (taken.length > 0) {
-        errors.push(...taken)
-        return
-      }
-      if (before) {
-        const change = await collect(errors, place, () =>
-          overwrite(context, settings, before, user),
-        )
-        statements.push(
-          ...(change?.statements ?? []),
-          ...joinStatements(
-            parts,
-            before.id,
-            memberships.rolesOf(user),
-            memberships.groupsOf(user),
-          ),
-        )
-        if (change?.after.enabled === 0 || change?.after.locked === 1) out.push(before)
-        results.push({ ...result, action: 'OVERWRITTEN', id: before.id })
-        if (passwordIn(user)) reset.push(before.id)
-        if (change?.hasNewApps) equipped.push(before.id)
-        return
-      }
-      const { credentials: _, roles: __, clientRoles: ___, groups: ____, ...fields } = user
-      const made = await collect(errors, place, async () => {
-        const row = newUserRow(fields, { id: newId(), realm, now: clock.now() })
-        return { row, credential: credentialsOf.rowsOf(settings, row, user) }
-      })
-      if (!made) return
-      rows.push(made.row)
-      joined.push({ id: made.row.id, user })
-      credentials.push(...made.credential)
-      results.push({ ...result, action: 'ADDED', ...(given.dryRun ? {} : { id: made.row.id }) })
+      if (taken.length > 0) return { action: 'REFUSED', errors: taken }
+      return atPlace(place, async () =>
+        before
+          ? overwrite(context, settings, before, user, memberships)
+          : add(realm, settings, user),
+      )
     }
-    for (const [index, user] of given.users.entries()) {
-      await decideOne(user, placeOf(index))
+    const decisions: Decision[] = []
+    const pace = createPace()
+    for (const [index, user] of rows.entries()) {
+      decisions.push(await decide(user, placeOf(index)))
       if (pace.over()) await pace.rest()
     }
+    return decisions
+  }
+
+  /** What has to be written; throws what is wrong with the rows. */
+  const decide = async (context: ActionContext, given: UserImport) => {
+    const existing = await existingUsers(parts, context.realm, given.users)
+    const isSkipped = ({ username }: ImportedUser): boolean =>
+      given.ifResourceExists === 'SKIP' && existing.has(foldName(username))
+    const wanted = given.users.filter((user) => !isSkipped(user))
+    const memberships = await openMemberships(parts, context, wanted)
+    const decisions = await decideAll(context, given, existing, memberships)
+    const errors = decisions.flatMap((one) => (one.action === 'REFUSED' ? one.errors : []))
     if (errors.length > 0) throw refuse(errors)
+    const added = decisions.filter((one) => one.action === 'ADDED')
+    const overwritten = decisions.filter((one) => one.action === 'OVERWRITTEN')
+    /** Users who cannot sign in afterwards. */
+    const out = overwritten.filter(({ after }) => after.enabled === 0 || after.locked === 1)
     return {
-      rows,
-      credentials,
-      statements: await lastAdmin.aroundData(context.view, out, statements),
-      results,
-      reset,
-      equipped,
-      roles: joined.map(({ id, user }) => ({ id, roles: memberships.rolesOf(user) })),
-      groups: joined.flatMap(({ id, user }) =>
-        memberships.groupsOf(user).map((group_id) => ({ user_id: id, group_id })),
+      rows: added.map(({ row }) => row),
+      credentials: added.flatMap(({ credentials }) => credentials),
+      statements: await lastAdmin.aroundData(
+        context.view,
+        out.map(({ before }) => before),
+        overwritten.flatMap(({ statements }) => statements),
+      ),
+      results: decisions.flatMap((one) => resultOf(one, given.dryRun)),
+      /** Users whose password is replaced. */
+      reset: overwritten.flatMap(({ user, before }) => (passwordIn(user) ? [before.id] : [])),
+      /** Users who have other apps than before. */
+      equipped: overwritten.flatMap(({ hasNewApps, before }) => (hasNewApps ? [before.id] : [])),
+      roles: added.map(({ user, row }) => ({ id: row.id, roles: memberships.rolesOf(user) })),
+      groups: added.flatMap(({ user, row }) =>
+        memberships.groupsOf(user).map((group_id) => ({ user_id: row.id, group_id })),
       ),
       missing: memberships.missing,
     }
