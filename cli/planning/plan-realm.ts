@@ -34,7 +34,7 @@ import {
   summaryOf,
   type UnknownSecret,
 } from './plan.ts'
-import { follow } from './renames/follow.ts'
+import { type Following, follow } from './renames/follow.ts'
 import { followHandRenames, lookalikes } from './renames/likely-renames.ts'
 import { type Matching, match } from './renames/match.ts'
 import { type Scope, scopeOf } from './target.ts'
@@ -226,64 +226,101 @@ const cautions = (changes: readonly Change[]): PlanWarning[] =>
     ),
   )
 
-export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOptions): RealmPlan => {
-  const { source, targets = [], takeOver = false, elsewhere = [] } = options
-  const prune = elsewhere.length === 0 ? options.prune : 'none'
+/** The documents of the files, each with the document of the realm that it is. */
+const matchedIn = (files: DesiredRealm, actual: Actual, options: PlanOptions) => {
   const { asked, omitted } = actual
+  const { source, targets = [], history = false } = options
   const isKnown = (kind: Kind): boolean =>
     (asked === null || asked.has(sectionOf(kind))) && !omitted.has(sectionOf(kind))
   const known = files.desired.filter(({ kind }) => isKnown(kind))
   const scope: Scope = scopeOf(known, actual, targets)
   const byHand = followHandRenames(scope.desired, actual, source, files.desired)
   const found = match(byHand.desired, actual, files.desired)
-  const isDrift = options.history ?? false
-  const matches = found.matches.map((one) => withFollowed(one, isDrift ? 'unstated' : 'all'))
+  const matches = found.matches.map((one) => withFollowed(one, history ? 'unstated' : 'all'))
   const matching: Matching = { ...found, matches }
-  const following = follow(matching.moved)
+  const followed = history ? [] : followedWarning(found.matches)
+  return { scope, matching, warnings: { byHand: byHand.warnings, followed } }
+}
+
+const contextOf = (
+  options: PlanOptions,
+  { deleted }: Actual,
+  following: Following,
+): ChangeContext => {
   const keysOf = (secrets: readonly SecretPlace[]): ReadonlySet<string> =>
     new Set(secrets.map(({ kind, key, pointer }) => secretKey(kind, key, pointer)))
-  const context: ChangeContext = {
+  return {
     ...options,
     following,
     differing: keysOf(options.differingSecrets),
     unknown: keysOf(options.unknownSecrets ?? []),
-    deleted: actual.deleted,
+    deleted,
   }
+}
 
-  // What targets need is made or renamed for them: what would only change is left alone.
+/** Documents that the targets need are created or renamed for them; those that would only change are left alone. */
+const plannedIn = ({ matches }: Matching, context: ChangeContext, { isInScope }: Scope) => {
   const isAsked = ({ action, kind, key }: Change): boolean =>
-    action === 'create' || action === 'rename' || scope.isInScope({ kind, key })
-  const planned = matching.matches.flatMap((one) => {
+    action === 'create' || action === 'rename' || isInScope({ kind, key })
+  return matches.flatMap((one) => {
     const change = changeOf(one, context)
     return change && isAsked(change) ? [{ match: one, change }] : []
   })
-  const changes = planned.map(({ change }) => change)
-  const matched = new Set(matching.matches.map((one) => one.actual))
-  const keyOf = (document: ActualDocument): string => matching.moved.get(document) ?? document.key
+}
+
+/** The documents that the files do not have, and the deletions among them, each with what goes along. */
+const removalsIn = (
+  { listings }: DesiredRealm,
+  { documents }: Actual,
+  { matches, moved }: Matching,
+  { bodyOf }: Following,
+  isDeleted: (one: Left) => boolean,
+) => {
+  const matched = new Set(matches.map((one) => one.actual))
   const left = leftOut(
-    actual.documents.values(),
+    documents.values(),
     (document) => matched.has(document),
-    keyOf,
-    files.listings,
+    (document) => moved.get(document) ?? document.key,
+    listings,
   )
-  const doomed = left.filter((one) => isDoomed(one, prune, source) && scope.isInScope(placeOf(one)))
+  const doomed = left.filter(isDeleted)
   const standing = () => [
-    ...left.map((one) => ({ ...one, body: following.bodyOf(one.document) })),
-    ...matching.matches.flatMap(({ desired, actual: document }) =>
+    ...left.map((one) => ({ ...one, body: bodyOf(one.document) })),
+    ...matches.flatMap(({ desired, actual: document }) =>
       document ? [{ document, key: desired.key, body: desired.body }] : [],
     ),
   ]
   const deletions =
-    doomed.length === 0 ? [] : referrersFirst(withCascades(doomed, standing()), following.bodyOf)
+    doomed.length === 0 ? [] : referrersFirst(withCascades(doomed, standing()), bodyOf)
   const gone = new Set(
     deletions.flatMap(({ left: one, along }) => [one, ...along].map(({ document }) => document)),
   )
-  const ordered = inApplyOrder(changes, matching)
-  const all = [...ordered, ...deletions.map((one) => deletionOf(one, source, following.bodyOf))]
+  return { left, deletions, gone }
+}
+
+/** Orphans that no deletion takes along. */
+const orphansBeside = (orphaned: readonly Place[], changes: readonly Change[]): Place[] => {
+  const gone = new Set(changes.flatMap(({ cascades }) => cascades.map(keyOfPlace)))
+  return orphaned.filter((place) => !gone.has(keyOfPlace(place)))
+}
+
+export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOptions): RealmPlan => {
+  const { source, targets = [], takeOver = false, elsewhere = [], orphaned = [] } = options
+  const prune = elsewhere.length === 0 ? options.prune : 'none'
+  const { scope, matching, warnings } = matchedIn(files, actual, options)
+  const following = follow(matching.moved)
+  const context = contextOf(options, actual, following)
+  const planned = plannedIn(matching, context, scope)
+  const changes = planned.map(({ change }) => change)
+  const isDeleted = (one: Left): boolean =>
+    isDoomed(one, prune, source) && scope.isInScope(placeOf(one))
+  const { left, deletions, gone } = removalsIn(files, actual, matching, following, isDeleted)
+  const all = [
+    ...inApplyOrder(changes, matching),
+    ...deletions.map((one) => deletionOf(one, source, following.bodyOf)),
+  ]
   const isWhole = targets.length === 0 && elsewhere.length === 0
   const staying = isWhole ? left.filter(({ document }) => !gone.has(document)) : []
-  const goneAlong = new Set(all.flatMap(({ cascades }) => cascades.map(keyOfPlace)))
-  const orphaned = (options.orphaned ?? []).filter((place) => !goneAlong.has(keyOfPlace(place)))
   const unmanaged = unmanagedIn(staying, source)
   const conflicts = renameConflicts(matching, gone, options.placeOf)
   const renames = renameFindings(matching, options.placeOf)
@@ -297,14 +334,14 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
     unmanaged: unmanaged.slice(0, mostUnmanaged),
     unmanagedCount: unmanaged.length,
     warnings: [
-      ...byHand.warnings,
+      ...warnings.byHand,
       ...lookalikes(all),
       ...renames.warnings,
       ...conflicts.warnings,
-      ...(isWhole ? warningsAbout(staying, source, orphaned) : []),
+      ...(isWhole ? warningsAbout(staying, source, orphansBeside(orphaned, all)) : []),
       ...targeted(targets),
       ...narrowedWarning(elsewhere),
-      ...(isDrift ? [] : followedWarning(found.matches)),
+      ...warnings.followed,
       ...unserved(all),
       ...cautions(all),
     ],
