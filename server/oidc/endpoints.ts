@@ -111,80 +111,82 @@ interface Shared {
   readonly framesOf: FramesOf
 }
 
-export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly Endpoint[] => {
-  const { storage, clock, outgoing, recorder, metrics, jobs, messaging, sessions } = needs
-  const { issuers, mint, subjects, verifier, grantsStore, agents } = needs.tokens
-  const { realmKeys, signingKeys } = needs.keys
-  const { store: users, post, links } = needs.users
-  const { broker, authz } = needs
-  const { authenticator, devices } = needs.credentials
+/** What several endpoints use, made once. */
+const createTools = (needs: EndpointNeeds, shared: Shared) => {
+  const { storage, clock, outgoing, recorder, metrics, sessions } = needs
+  const { mint, verifier, grantsStore, agents } = needs.tokens
   const { mapError, slowRefusal } = needs.http
+  const { findClient, clientUsed } = needs.provisioning
   const pages = needs.http.pages.with(oidcPages)
-  const { browser, directLack } = needs.signIn
-  const { vault } = needs.secrets
-  const { consents, delegations, confirmations, dpop, preflights, userPages, trip } = shared
-  const { cibaRequests, cibaDecisions, framesOf } = shared
   const codes = createCodes({ storage, clock, grantsStore })
   const deviceRequests = createDeviceRequests({ storage, clock, grantsStore })
   const clientKeys = createClientKeys({ outgoing, clock })
   const responseModes = createResponseModes({ pages, mint, clock })
-  const recordRefusal = createRecordRefusal({ recorder, mapError })
   const { grants, delegate } = createGrants({
     clock,
     recorder,
     metrics,
     tokens: needs.tokens,
     sessions,
-    authenticator,
-    directLack,
+    authenticator: needs.credentials.authenticator,
+    directLack: needs.signIn.directLack,
     codes,
-    delegations,
-    confirm: createConfirm({ clock, confirmations }),
+    delegations: shared.delegations,
+    confirm: createConfirm({ clock, confirmations: shared.confirmations }),
     deviceRequests,
-    cibaRequests,
-    authz,
+    cibaRequests: shared.cibaRequests,
+    authz: needs.authz,
     users: needs.users,
-    broker,
+    broker: needs.broker,
   })
   const clientAuthMethods = createClientAuthMethods({
     storage,
     clock,
-    vault,
+    vault: needs.secrets.vault,
     grantsStore,
     clientKeys,
   })
-  const { metadataOf: furtherMetadata, findClient, clientUsed } = needs.provisioning
-  const authenticateClient = createAuthenticateClient({
-    methods: clientAuthMethods,
-    recorder,
-    agents,
-    findClient,
-    clientUsed,
-    slowRefusal,
-  })
-  const rules = createAuthorizeRules({
-    storage,
-    clock,
-    grantsStore,
-    verifier,
-    agents,
+  return {
+    pages,
+    codes,
+    deviceRequests,
     clientKeys,
-    findClient,
     responseModes,
-    mapError,
-  })
-  const { locales } = pages
-  const lists = (): Lists => ({
-    endpoints,
     grants,
+    delegate,
     clientAuthMethods,
-    responseModes,
-    locales,
-    furtherMetadata,
-  })
-  const endpoints: readonly Endpoint[] = [
-    discovery({ issuers }, lists),
-    jwks({ issuers, realmKeys, signingKeys, clock }),
+    recordRefusal: createRecordRefusal({ recorder, mapError }),
+    authenticateClient: createAuthenticateClient({
+      methods: clientAuthMethods,
+      recorder,
+      agents,
+      findClient,
+      clientUsed,
+      slowRefusal,
+    }),
+    rules: createAuthorizeRules({
+      storage,
+      clock,
+      grantsStore,
+      verifier,
+      agents,
+      clientKeys,
+      findClient,
+      responseModes,
+      mapError,
+    }),
+  }
+}
+
+type Tools = ReturnType<typeof createTools>
+
+/** Requests that a user answers in the browser (RFC 6749 §4.1, RFC 9126). */
+const authorizeEndpoints = (needs: EndpointNeeds, shared: Shared, tools: Tools): Endpoint[] => {
+  const { storage, clock, recorder, sessions } = needs
+  const { issuers, mint, agents } = needs.tokens
+  const { consents, delegations, trip, preflights, dpop } = shared
+  const { pages, codes, responseModes, rules, recordRefusal, authenticateClient } = tools
+  return [
     authorize(
       {
         issuers,
@@ -198,11 +200,20 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
         codes,
         interaction: createInteraction({ storage, clock, mint, consents, agents }),
         responseModes,
-        mapError,
+        mapError: needs.http.mapError,
       },
       rules,
     ),
     par({ issuers, recorder, recordRefusal, authenticateClient, preflights, dpop }, rules),
+  ]
+}
+
+const tokenEndpoints = (needs: EndpointNeeds, shared: Shared, tools: Tools): Endpoint[] => {
+  const { clock, recorder, metrics } = needs
+  const { issuers, mint, verifier, agents } = needs.tokens
+  const { preflights, dpop, userPages, confirmations } = shared
+  const { pages, grants, delegate, recordRefusal, authenticateClient } = tools
+  return [
     token({
       clock,
       issuers,
@@ -230,6 +241,18 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       dpop,
     }),
     delegationConfirm({ clock, recorder, pages, userPages, confirmations }),
+  ]
+}
+
+/** Requests that a user answers on another device (RFC 8628, CIBA). */
+const decoupledEndpoints = (needs: EndpointNeeds, shared: Shared, tools: Tools): Endpoint[] => {
+  const { storage, clock, recorder, jobs, messaging, sessions } = needs
+  const { issuers, mint, verifier, grantsStore, agents } = needs.tokens
+  const { store: users, post } = needs.users
+  const { devices } = needs.credentials
+  const { preflights, userPages, cibaRequests, cibaDecisions } = shared
+  const { pages, deviceRequests, clientKeys, recordRefusal, authenticateClient } = tools
+  return [
     deviceAuthorization({
       issuers,
       clock,
@@ -262,6 +285,15 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       authenticateClient,
       agents,
     }),
+  ]
+}
+
+/** About the user of a token or of a browser. */
+const userEndpoints = (needs: EndpointNeeds, shared: Shared, { pages }: Tools): Endpoint[] => {
+  const { storage, clock, recorder, jobs, sessions, broker, beginSamlLogout } = needs
+  const { issuers, mint, verifier, grantsStore } = needs.tokens
+  const { dpop, preflights, framesOf } = shared
+  return [
     userinfo({ issuers, grantsStore, mint, verifier, dpop, preflights }),
     brokerToken({
       issuers,
@@ -269,7 +301,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       clock,
       recorder,
       broker,
-      links,
+      links: needs.users.links,
       verifier,
       dpop,
       preflights,
@@ -281,14 +313,52 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
       sessions,
       storage,
       recorder,
-      browser,
+      browser: needs.signIn.browser,
       pages,
-      mapError,
+      mapError: needs.http.mapError,
       jobs,
-      beginSamlLogout: needs.beginSamlLogout,
+      beginSamlLogout,
       framesOf,
       broker,
     }),
+  ]
+}
+
+/** The protection API of resource servers (UMA 2.0 Federated Authorization). */
+const umaEndpoints = (needs: EndpointNeeds, { dpop }: Shared): Endpoint[] => {
+  const { storage, recorder, authz } = needs
+  const { issuers, verifier } = needs.tokens
+  const { store: users } = needs.users
+  return [
+    resourceSet({ issuers, authz, users, verifier, dpop }),
+    permission({ issuers, recorder, authz, verifier, dpop }),
+    permissionTicket({ issuers, storage, recorder, authz, users, verifier, dpop }),
+    umaPolicy({ issuers, recorder, authz, users, verifier, dpop }),
+  ]
+}
+
+export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly Endpoint[] => {
+  const { clock, recorder } = needs
+  const { issuers, subjects, verifier, grantsStore } = needs.tokens
+  const { realmKeys, signingKeys } = needs.keys
+  const { preflights } = shared
+  const tools = createTools(needs, shared)
+  const { grants, clientAuthMethods, responseModes, authenticateClient } = tools
+  const lists = (): Lists => ({
+    endpoints,
+    grants,
+    clientAuthMethods,
+    responseModes,
+    locales: tools.pages.locales,
+    furtherMetadata: needs.provisioning.metadataOf,
+  })
+  const endpoints: readonly Endpoint[] = [
+    discovery({ issuers }, lists),
+    jwks({ issuers, realmKeys, signingKeys, clock }),
+    ...authorizeEndpoints(needs, shared, tools),
+    ...tokenEndpoints(needs, shared, tools),
+    ...decoupledEndpoints(needs, shared, tools),
+    ...userEndpoints(needs, shared, tools),
     introspect({
       issuers,
       verifier,
@@ -301,10 +371,7 @@ export const createEndpoints = (needs: EndpointNeeds, shared: Shared): readonly 
     revoke({ issuers, verifier, grantsStore, recorder, authenticateClient, preflights }),
     protectedResource({ issuers }),
     umaConfiguration({ issuers }, lists),
-    resourceSet({ issuers, authz, users, verifier, dpop }),
-    permission({ issuers, recorder, authz, verifier, dpop }),
-    permissionTicket({ issuers, storage, recorder, authz, users, verifier, dpop }),
-    umaPolicy({ issuers, recorder, authz, users, verifier, dpop }),
+    ...umaEndpoints(needs, shared),
   ]
   return endpoints
 }
