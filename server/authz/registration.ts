@@ -11,7 +11,7 @@ import {
 import { AuthzScope } from '#schemas/kinds/authorization/authz-scope.ts'
 import { Problem } from '#schemas/problems.ts'
 import { systemCaller } from '#server/http/caller.ts'
-import { type Operation, runtimeDoor } from '#server/realm/write/operations.ts'
+import { type Operation, runtimeChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { Doer } from '#server/sessions/doer.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
@@ -128,7 +128,7 @@ export const createRegistration = ({
     writer.write({
       realm: view.realm,
       caller: { ...systemCaller, ...doer, sourceIp },
-      door: runtimeDoor,
+      channel: runtimeChannel,
       operations,
       alongside: () => ({ statements: guards, events: [] }),
     })

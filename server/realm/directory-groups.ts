@@ -4,7 +4,7 @@ import { Group } from '#schemas/kinds/users/group.ts'
 import type { GroupDocuments, GroupOperation } from '#server/directories/sync/group-documents.ts'
 import { systemCaller } from '#server/http/caller.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
-import { type Operation, runtimeDoor } from './write/operations.ts'
+import { type Operation, runtimeChannel } from './write/operations.ts'
 import type { Writer } from './write/write.ts'
 
 /** Keys of groups are paths. */
@@ -42,7 +42,7 @@ export const createGroupDocuments = ({
     await writer.write({
       realm,
       caller: { ...systemCaller, ...by },
-      door: runtimeDoor,
+      channel: runtimeChannel,
       operations: operations.map(operationOf),
       alongside: (effects) => ({
         statements: alongside(

@@ -21,7 +21,7 @@ import { insertUserRoles } from '#server/users/memberships.ts'
 import { usernameErrors } from '#server/users/names.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
-import { bootstrapDoor, type Operation } from './write/operations.ts'
+import { bootstrapChannel, type Operation } from './write/operations.ts'
 import type { Alongside, Writer } from './write/write.ts'
 
 /** The realm whose administrators administer every realm. */
@@ -167,7 +167,7 @@ export const createRealms = (parts: RealmsParts): Realms => {
         realm,
         createRealm: true,
         caller,
-        door: bootstrapDoor,
+        channel: bootstrapChannel,
         operations,
         alongside: (effects) => {
           const roleIds = effects.flatMap(({ after }) =>

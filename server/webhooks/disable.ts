@@ -3,7 +3,7 @@
 import { Webhook } from '#schemas/kinds/notifications/webhook.ts'
 import { Problem } from '#schemas/problems.ts'
 import { systemCaller } from '#server/http/caller.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 
@@ -26,7 +26,7 @@ export const createDisableWebhook =
       await writer.write({
         realm,
         caller: systemCaller,
-        door: restDoor,
+        channel: restChannel,
         message: `disabled: ${reason}`,
         operations: [
           {

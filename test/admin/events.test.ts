@@ -359,7 +359,7 @@ describe.each(backends)('events on $name', (backend) => {
       const before = await newest()
       const { revision } = await server.areas.realm.writer.write({
         realm: 'acme',
-        door: { source: 'changeset', origin: 'declared', owner: 'estate' },
+        channel: { via: 'changeset', origin: 'declared', owner: 'estate' },
         caller: { actor: 'pipeline', sourceIp: '192.0.2.7', permissions: new Set(permissionKeys) },
         operations: ['one', 'two', 'three'].map((username) => ({
           op: 'put' as const,

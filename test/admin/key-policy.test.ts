@@ -9,7 +9,7 @@ import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 const caller = { actor: 'pipeline', sourceIp: '127.0.0.1', permissions: new Set(permissionKeys) }
-const estate = { source: 'changeset', origin: 'declared', owner: 'estate' } as const
+const estate = { via: 'changeset', origin: 'declared', owner: 'estate' } as const
 const hour = 3_600_000
 const day = 24 * hour
 /** So long a key is published before the policy lets it sign. */
@@ -33,7 +33,7 @@ describe.each(backends)('the key policy on $name', (backend) => {
     server.areas.realm.writer.write({
       realm,
       caller,
-      door: estate,
+      channel: estate,
       operations: [{ op: 'put', kind: KeyPolicy, key: KeyPolicy.kind, doc, secrets: {} }],
     })
   const keys = (realm: string) =>

@@ -10,7 +10,7 @@ import { createWorld, routedKinds } from '../security/admin-api/world.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
-const estate = { source: 'changeset', origin: 'declared', owner: 'estate' } as const
+const estate = { via: 'changeset', origin: 'declared', owner: 'estate' } as const
 const caller = { actor: 'pipeline', sourceIp: '127.0.0.1', permissions: new Set(permissionKeys) }
 
 const shared = backends.filter(({ name }) => name === 'postgres')
@@ -122,7 +122,7 @@ describe.each(backends)('realms on $name', (backend) => {
     await send('POST', `${base}/roles`, { name: 'both', composites: ['user'] })
     await server.areas.realm.writer.write({
       realm,
-      door: estate,
+      channel: estate,
       caller,
       operations: [
         {

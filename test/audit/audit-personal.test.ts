@@ -170,7 +170,7 @@ describe.each(backends)('personal data in the audit trail on $name', (backend) =
     const write = (key: string, from?: string) =>
       server.areas.realm.writer.write({
         realm: 'acme',
-        door: { source: 'changeset', origin: 'declared', owner: 'estate' },
+        channel: { via: 'changeset', origin: 'declared', owner: 'estate' },
         caller: { actor: 'pipeline', sourceIp: address, permissions: new Set(permissionKeys) },
         operations: [
           {

@@ -3,7 +3,7 @@
 import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { newId } from '#server/platform/ids.ts'
 import { loadEngine } from '#server/platform/passwords/engine.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import { system } from './backends.ts'
@@ -43,7 +43,7 @@ export const fillIssuer = async (areas: Areas): Promise<void> => {
   await areas.realm.writer.write({
     realm,
     caller: system,
-    door: restDoor,
+    channel: restChannel,
     operations: clients.map((doc) => ({
       op: 'put',
       kind: Client,

@@ -6,7 +6,7 @@ import type { Kind } from '#schemas/kind.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { Group } from '#schemas/kinds/users/group.ts'
 import { kindNamed } from '#schemas/registry.ts'
-import { runtimeDoor } from '#server/realm/write/operations.ts'
+import { runtimeChannel } from '#server/realm/write/operations.ts'
 import { pipeline } from '../support/filled-realm.ts'
 import type { Answer, TestServer } from '../support/server.ts'
 import { placeOf, placesOf, type Sketch } from './sketch.ts'
@@ -114,7 +114,7 @@ export const disturb = async (
     await areas.realm.writer.write({
       realm,
       caller: pipeline,
-      door: runtimeDoor,
+      channel: runtimeChannel,
       operations: [
         ...['registered', ...named].map((clientId) => put(Client, clientId, { clientId })),
         put(Group, '/Directory', { name: 'Directory' }),

@@ -5,12 +5,12 @@ import { permissionKeys } from '#schemas/access/permissions.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
 import { User } from '#schemas/kinds/users/user.ts'
-import { runtimeDoor } from '#server/realm/write/operations.ts'
+import { runtimeChannel } from '#server/realm/write/operations.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 const caller = { actor: 'test', sourceIp: '127.0.0.1', permissions: new Set(permissionKeys) }
-const estate = { source: 'changeset', origin: 'declared', owner: 'estate' } as const
+const estate = { via: 'changeset', origin: 'declared', owner: 'estate' } as const
 
 describe.each(backends)('writes on $name', (backend) => {
   let server: TestServer
@@ -118,13 +118,13 @@ describe.each(backends)('writes on $name', (backend) => {
   it('writes runtime documents without revision or history, and they become configuration when named', async () => {
     const { revision, seq } = await realm()
     const put = (
-      door: Parameters<typeof server.areas.realm.writer.write>[0]['door'],
+      channel: Parameters<typeof server.areas.realm.writer.write>[0]['channel'],
       name: string,
     ) =>
       server.areas.realm.writer.write({
         realm: 'acme',
         caller,
-        door,
+        channel,
         operations: [
           {
             op: 'put',
@@ -135,8 +135,8 @@ describe.each(backends)('writes on $name', (backend) => {
           },
         ],
       })
-    await put(runtimeDoor, 'one')
-    await put(runtimeDoor, 'two')
+    await put(runtimeChannel, 'one')
+    await put(runtimeChannel, 'two')
     expect(await realm()).toMatchObject({ revision, seq: seq + 2 })
     const view = await server.areas.copy.fresh('acme')
     expect(await view?.get('client', 'registered')).toMatchObject({ origin: 'runtime', version: 2 })
@@ -152,7 +152,7 @@ describe.each(backends)('writes on $name', (backend) => {
     const { effects } = await server.areas.realm.writer.write({
       realm: 'acme',
       caller,
-      door: estate,
+      channel: estate,
       dryRun: true,
       operations: [{ op: 'put', kind: Role, key: 'dry', doc: { name: 'dry' }, secrets: {} }],
     })
@@ -165,7 +165,7 @@ describe.each(backends)('writes on $name', (backend) => {
     const list = server.areas.realm.writer.write({
       realm: 'acme',
       caller,
-      door: estate,
+      channel: estate,
       operations: [
         { op: 'put', kind: Role, key: 'good', doc: { name: 'good' }, secrets: {} },
         {
@@ -188,7 +188,7 @@ describe.each(backends)('writes on $name', (backend) => {
       server.areas.realm.writer.write({
         realm: 'acme',
         caller,
-        door: estate,
+        channel: estate,
         operations: [
           {
             op: 'put',
@@ -246,7 +246,7 @@ describe.each(backends)('writes on $name', (backend) => {
     await server.areas.realm.writer.write({
       realm: 'acme',
       caller,
-      door: estate,
+      channel: estate,
       operations: [
         {
           op: 'put',
@@ -277,7 +277,7 @@ describe.each(backends)('writes on $name', (backend) => {
     await server.areas.realm.writer.write({
       realm: 'acme',
       caller,
-      door: estate,
+      channel: estate,
       operations: [
         {
           op: 'put',

@@ -292,7 +292,7 @@ describe.each(anyBackend)('the policy of registration on $name', (backend) => {
     await site.server.areas.realm.writer.write({
       realm: 'acme',
       caller: { actor: 'system', sourceIp: '127.0.0.1', permissions: new Set() },
-      door: { source: 'changeset', origin: 'declared', owner: 'files' },
+      channel: { via: 'changeset', origin: 'declared', owner: 'files' },
       operations: [
         {
           op: 'put',
@@ -363,7 +363,7 @@ describe.each(anyBackend)('the policy of registration on $name', (backend) => {
     await site.server.areas.realm.writer.write({
       realm: 'acme',
       caller: { actor: 'system', sourceIp: '127.0.0.1', permissions: new Set() },
-      door: { source: 'changeset', origin: 'declared', owner: 'files' },
+      channel: { via: 'changeset', origin: 'declared', owner: 'files' },
       operations: [
         { op: 'put', kind: Client, key: body.client_id, doc: (before) => before, secrets: {} },
       ],

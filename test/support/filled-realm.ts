@@ -6,7 +6,7 @@ import type { Kind } from '#schemas/kind.ts'
 import { Group } from '#schemas/kinds/users/group.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import { secretFields } from '#schemas/walk.ts'
-import type { Door } from '#server/realm/write/operations.ts'
+import type { WriteChannel } from '#server/realm/write/operations.ts'
 import { bodyWithReferences, leastBody } from './samples.ts'
 import type { TestServer } from './server.ts'
 
@@ -15,7 +15,7 @@ export const pipeline = {
   sourceIp: '127.0.0.1',
   permissions: new Set(permissionKeys),
 }
-export const estate: Door = { source: 'changeset', origin: 'declared', owner: 'estate' }
+export const estate: WriteChannel = { via: 'changeset', origin: 'declared', owner: 'estate' }
 
 /** Of every secret that a filled realm holds, so that it is found wherever it leaks. */
 export const secretMark = 'nobody-may-see-this'
@@ -84,7 +84,7 @@ export const fillRealm = async (server: TestServer, realm: string): Promise<void
   await server.areas.realm.writer.write({
     realm,
     caller: pipeline,
-    door: estate,
+    channel: estate,
     operations: kinds
       .filter(({ path }) => path === null)
       .map((kind) => {

@@ -10,7 +10,7 @@ import { Claim } from '#schemas/kinds/tokens/claim.ts'
 import { Group } from '#schemas/kinds/users/group.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
 import { findIn } from '#server/realm/read/find.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
@@ -27,7 +27,7 @@ export const editField = async <T>(
   await writer.write({
     realm,
     caller,
-    door: restDoor,
+    channel: restChannel,
     operations: [
       {
         op: 'put',

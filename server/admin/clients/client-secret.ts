@@ -12,7 +12,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { randomToken } from '#server/platform/random.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import { keepClientSecret, replacedClientSecret } from '#server/realm/rules/previous-secrets.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -121,7 +121,7 @@ export const regenerateClientSecret = (parts: ClientSecretParts): Action => {
       await parts.writer.write({
         realm: context.realm,
         caller: context.caller,
-        door: restDoor,
+        channel: restChannel,
         operations: [
           {
             op: 'put',

@@ -10,7 +10,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken } from '#server/platform/random.ts'
 import { findIn } from '#server/realm/read/find.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -143,7 +143,7 @@ export const webhookActions = (parts: WebhookActionParts): Action[] => {
         await parts.writer.write({
           realm: context.realm,
           caller: context.caller,
-          door: restDoor,
+          channel: restChannel,
           operations: [
             {
               op: 'put',

@@ -7,7 +7,7 @@ import { invalid, Problem } from '#schemas/problems.ts'
 import { bodyView, readView } from '#schemas/views.ts'
 import type { Presenter } from '#server/realm/crud/present.ts'
 import { findIn } from '#server/realm/read/find.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -43,7 +43,7 @@ export const flowActions = ({ writer, presenter, copy }: FlowParts): Action[] =>
     writer.write({
       realm,
       caller,
-      door: restDoor,
+      channel: restChannel,
       operations: [
         { op: 'put', kind: Flow, key, id: flow.id, doc, secrets: {}, expect: { exists: true } },
       ],

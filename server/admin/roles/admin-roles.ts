@@ -3,7 +3,7 @@
 import { permissionCatalogue, permissionKeys } from '#schemas/access/permissions.ts'
 import { Role, type RoleDoc } from '#schemas/kinds/users/role.ts'
 import { findIn } from '#server/realm/read/find.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { type Action, bodyOf } from '../action.ts'
@@ -70,7 +70,7 @@ export const setAdminRole = ({ writer }: { readonly writer: Writer }): Action =>
     const { effects } = await writer.write({
       realm,
       caller,
-      door: restDoor,
+      channel: restChannel,
       operations: [
         {
           op: 'put',

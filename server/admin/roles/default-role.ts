@@ -1,7 +1,7 @@
 import { Settings } from '#schemas/kinds/settings.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
 import { findIn } from '#server/realm/read/find.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import { type Action, noContent } from '../action.ts'
 
@@ -18,7 +18,7 @@ export const setDefaultRole = ({ writer }: { readonly writer: Writer }): Action 
     await writer.write({
       realm,
       caller,
-      door: restDoor,
+      channel: restChannel,
       operations: [
         {
           op: 'put',

@@ -13,7 +13,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { spool } from '#server/platform/spool.ts'
 import type { Presenter } from '#server/realm/crud/present.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import {
   type ImportedFields,
@@ -124,7 +124,7 @@ export const importMetadataActions = (parts: ImportMetadataParts): Action[] => {
     const { effects } = await writer.write({
       realm,
       caller,
-      door: restDoor,
+      channel: restChannel,
       operations: [
         {
           op: 'put',

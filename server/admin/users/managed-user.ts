@@ -4,7 +4,7 @@ import { User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import { complete } from '#schemas/normalize.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
-import { type Expectation, restDoor } from '#server/realm/write/operations.ts'
+import { type Expectation, restChannel } from '#server/realm/write/operations.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { contentOf, etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
@@ -53,7 +53,7 @@ export const changeManagedUser = async (
   await parts.writer.write({
     realm,
     caller,
-    door: restDoor,
+    channel: restChannel,
     operations: [
       {
         op: 'put',
@@ -89,7 +89,7 @@ export const deleteManagedUser = async (
   await parts.writer.write({
     realm,
     caller,
-    door: restDoor,
+    channel: restChannel,
     operations: [
       {
         op: 'delete',

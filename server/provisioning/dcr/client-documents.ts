@@ -9,7 +9,7 @@ import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Effect } from '#server/realm/write/effects.ts'
-import { registrationDoor } from '#server/realm/write/operations.ts'
+import { registrationChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
@@ -19,7 +19,7 @@ import { wireNameOfField } from './metadata.ts'
 import { type Policy, ruledFields } from './policy.ts'
 import { guards } from './registered-clients.ts'
 
-/** A caller of a public endpoint: it may write what the door lets it, and grant nothing. */
+/** A caller of a public endpoint: it may write what the channel lets it, and grant nothing. */
 export const registrant = (actor: string, sourceIp: string): Caller => ({
   actor,
   sourceIp,
@@ -105,7 +105,7 @@ export const createClientDocuments = (writer: Writer) => {
       const { effects } = await writer.write({
         realm,
         caller,
-        door: registrationDoor,
+        channel: registrationChannel,
         operations: [{ op: 'put', kind: Client, secrets: {}, expect: { exists }, ...target }],
         alongside: (made) => ({ events: [], ...alongside(made[0]?.after ?? undefined) }),
       })
@@ -134,7 +134,7 @@ export const createClientDocuments = (writer: Writer) => {
     await writer.write({
       realm,
       caller,
-      door: registrationDoor,
+      channel: registrationChannel,
       operations: [{ op: 'delete', kind: Client, key, id }],
       alongside: (effects) => {
         if (effects.some(isConfiguration)) throw referredTo()

@@ -23,7 +23,7 @@ import {
   keptReply,
   type RepeatableRequest,
 } from '../write/idempotency.ts'
-import type { Door, Operation } from '../write/operations.ts'
+import type { Operation, WriteChannel } from '../write/operations.ts'
 import { createQueue } from '../write/queue.ts'
 import type { WriteRequest, Writer } from '../write/write.ts'
 import { isLines, readBody } from './changeset-body.ts'
@@ -163,12 +163,12 @@ export const createChangesets = (parts: ChangesetParts): Changesets => {
     const { head, operations } = changeset
     const { source, dryRun = false, takeOver = false, message, provenance } = head
     const birth = await birthOf(changeset, input)
-    const door: Door = { source: 'changeset', origin: 'declared', owner: source, takeOver }
+    const channel: WriteChannel = { via: 'changeset', origin: 'declared', owner: source, takeOver }
     let reply: ChangesetReply | undefined
     const outcome = await writer.write({
       realm,
       caller,
-      door,
+      channel,
       dryRun,
       operations: birth ? [...birth.operations, ...operations] : operations,
       ...(birth ? { createRealm: true } : { base: baseOf(changeset, input) }),
@@ -232,7 +232,7 @@ export const createChangesets = (parts: ChangesetParts): Changesets => {
       const { effects } = await writer.write({
         realm,
         caller,
-        door: { source: 'changeset', origin: 'declared', owner: source, takeOver },
+        channel: { via: 'changeset', origin: 'declared', owner: source, takeOver },
         dryRun: true,
         operations: changeset.operations,
         base: baseOf(changeset, input),

@@ -14,7 +14,7 @@ import { documentOf, etagOf, type StoredDocument } from '#server/storage/documen
 import { ofKind } from '#server/storage/documents/reads.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
 import { findIn } from '../read/find.ts'
-import { type Operation, restDoor } from '../write/operations.ts'
+import { type Operation, restChannel } from '../write/operations.ts'
 import type { Writer } from '../write/write.ts'
 import { partsOf, withoutNulls, withoutReadOnly } from './bodies.ts'
 import type { Presenter } from './present.ts'
@@ -125,7 +125,7 @@ export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
     writer.write({
       realm: scope.realm,
       caller: scope.caller,
-      door: restDoor,
+      channel: restChannel,
       operations: [operation],
     })
 

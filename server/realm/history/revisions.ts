@@ -1,4 +1,4 @@
-/** The revisions of a realm: who changed what, when and through which door, as far as the reader may see it. */
+/** The revisions of a realm: who changed what, when and through which channel, as far as the reader may see it. */
 
 import { setImmediate as breathe } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'

@@ -31,7 +31,7 @@ import { refuseUnlessMayWrite } from '../rules/access.ts'
 import { impactsOf } from '../rules/impacts.ts'
 import { validateDocument } from '../rules/validate.ts'
 import { mostErrors } from '../write/faults.ts'
-import { type Door, type Operation, type Put, placeOf } from '../write/operations.ts'
+import { type Operation, type Put, placeOf, type WriteChannel } from '../write/operations.ts'
 import type { Writer } from '../write/write.ts'
 import { createdAt, timesWritten } from './history.ts'
 import { givenSecrets, missingOf, movedErrors } from './rollback-secrets.ts'
@@ -42,7 +42,7 @@ export interface RollbackParts {
   readonly clock: Clock
 }
 
-const door: Door = { source: 'rollback', origin: 'manual', owner: null }
+const channel: WriteChannel = { via: 'rollback', origin: 'manual', owner: null }
 
 /** Attempts after concurrent writes. */
 const rounds = 10
@@ -247,7 +247,7 @@ export const createRollback = ({ storage, writer, clock }: RollbackParts) => {
     const outcome = await writer.write({
       realm,
       caller,
-      door,
+      channel,
       dryRun,
       operations,
       base: { revision: present.revision, moved },

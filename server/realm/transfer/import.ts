@@ -22,7 +22,7 @@ import { replyOf } from '../changesets/changeset-reply.ts'
 import { refuseUnlessMayWrite } from '../rules/access.ts'
 import { impactsOf } from '../rules/impacts.ts'
 import type { Effect } from '../write/effects.ts'
-import { type Door, type Operation, placeOf } from '../write/operations.ts'
+import { type Operation, placeOf, type WriteChannel } from '../write/operations.ts'
 import type { Writer } from '../write/write.ts'
 import { freeUserIds } from './user-ids.ts'
 
@@ -32,7 +32,7 @@ export interface ImportParts {
   readonly clock: Clock
 }
 
-const door: Door = { source: 'import', origin: 'manual', owner: null }
+const channel: WriteChannel = { via: 'import', origin: 'manual', owner: null }
 
 /** The body; entries are checked one by one, so that others have their turn meanwhile. */
 export const importBody: JsonSchema = {
@@ -248,7 +248,7 @@ export const createImport = ({ storage, writer, clock }: ImportParts) => {
       const { effects, drafts, revision } = await writer.write({
         realm,
         caller,
-        door,
+        channel,
         dryRun,
         operations,
         provenance: {

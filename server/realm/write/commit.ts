@@ -17,7 +17,7 @@ import { changeRows, inSlices, insertRows, statement } from '#server/storage/sta
 import type { RevisionOperationRow } from '#server/storage/tables/tables.ts'
 import type { Drafts } from './drafts.ts'
 import { type Effect, fieldsChangedBy, keyOf } from './effects.ts'
-import type { Door } from './operations.ts'
+import type { WriteChannel } from './operations.ts'
 
 export interface Commit {
   readonly statements: Statement[]
@@ -35,7 +35,7 @@ export interface CommitContext {
   readonly beside: readonly Statement[]
   readonly now: number
   readonly by: ReturnType<typeof doneBy>
-  readonly door: Pick<Door, 'source' | 'events'>
+  readonly channel: Pick<WriteChannel, 'via' | 'events'>
   readonly message: string | null
   readonly provenance: string | null
 }
@@ -131,7 +131,7 @@ const history = (context: CommitContext, effects: readonly Effect[]): Statement[
         revision,
         at: context.now,
         actor: context.by.actor,
-        source: context.door.source,
+        source: context.channel.via,
         message: context.message,
         provenance: context.provenance,
       },
@@ -155,7 +155,7 @@ const history = (context: CommitContext, effects: readonly Effect[]): Statement[
   ]
 }
 
-const adminEvents: NonNullable<Door['events']> = {
+const adminEvents: NonNullable<WriteChannel['events']> = {
   create: 'ADMIN_CREATE',
   update: 'ADMIN_UPDATE',
   delete: 'ADMIN_DELETE',
@@ -163,7 +163,7 @@ const adminEvents: NonNullable<Door['events']> = {
 
 const eventTypeOf = (
   effect: Effect,
-  { events = adminEvents }: CommitContext['door'],
+  { events = adminEvents }: CommitContext['channel'],
 ): EventType => {
   const op = opOf(effect)
   return events[op === 'rename' ? 'update' : op]
@@ -195,7 +195,7 @@ const eventOf = (context: CommitContext, effect: Effect, revision?: number): Aud
   const former = formerKey(effect)
   const { kind, id } = effect.draft
   return {
-    type: eventTypeOf(effect, context.door),
+    type: eventTypeOf(effect, context.channel),
     realm: context.realm,
     ...context.by,
     outcome: 'SUCCESS',

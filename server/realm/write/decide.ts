@@ -30,18 +30,18 @@ import { figuresFor } from './figures.ts'
 import type { Snapshot } from './gather.ts'
 import {
   type Delete,
-  type Door,
   docOf,
   type Expectation,
   type Operation,
   type Put,
+  type WriteChannel,
 } from './operations.ts'
 import { putsInOrder } from './order.ts'
 import { hasSecretToHash } from './secrets-to-hash.ts'
 
 export interface DecideContext {
   readonly caller: Caller
-  readonly door: Door
+  readonly channel: WriteChannel
   readonly behaviours: Behaviours
   readonly newId: () => string
   /** Checks a document in its stored form. */
@@ -118,7 +118,7 @@ const checkParent = (drafts: Drafts, kind: Kind, key: string, at: string | undef
 }
 
 /** A document of another estate is replaced or deleted only with `takeOver`. */
-const refuseOwned = (drafts: readonly Draft[], { owner, takeOver }: Door): void => {
+const refuseOwned = (drafts: readonly Draft[], { owner, takeOver }: WriteChannel): void => {
   if (owner === null || takeOver) return
   const documents = drafts.flatMap(({ kind, key, before }) =>
     before && before.owner !== null && before.owner !== owner
@@ -142,10 +142,10 @@ const newValueOf = (operation: Put, existing: Draft | undefined, context: Decide
   return doc
 }
 
-/** Which document it is, whose, and under whose protection; a door that owns documents makes them its own. */
+/** Which document it is, whose, and under whose protection; a channel that owns documents makes them its own. */
 const belonging = (
   operation: Put,
-  { origin, owner }: Door,
+  { origin, owner }: WriteChannel,
   existing?: Draft,
 ): Pick<Draft, 'origin' | 'owner' | 'protected' | 'named' | 'stated' | 'seed' | 'at'> => {
   const { lineage } = operation
@@ -198,17 +198,17 @@ const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
       sealed: lineage?.secrets ?? {},
       ...(lineage?.version === undefined ? {} : { lastVersion: lineage.version }),
       ...(lineage?.seed ? { born: { key, body: doc } } : {}),
-      ...belonging(operation, context.door),
+      ...belonging(operation, context.channel),
     })
     return
   }
-  refuseOwned([existing], context.door)
+  refuseOwned([existing], context.channel)
   if (existing.before) checkImmutable(existing, doc)
   const initial = new Set(
     secretFields(kind).flatMap(({ pointer, mark }) => (mark.store === 'initial' ? [pointer] : [])),
   )
   const later = Object.entries(operation.secrets).filter(([pointer]) => !initial.has(pointer))
-  Object.assign(existing, belonging(operation, context.door, existing), {
+  Object.assign(existing, belonging(operation, context.channel, existing), {
     body: doc,
     secrets: { ...existing.secrets, ...Object.fromEntries(later) },
     sealed: without(existing.sealed, operation.forget ?? []),
@@ -237,7 +237,7 @@ const remove = (
   drafts: Drafts,
   operation: Delete,
   draft: Draft | undefined,
-  { door }: DecideContext,
+  { channel }: DecideContext,
 ): void => {
   const { kind, key } = operation
   if (draft?.body === null) return
@@ -248,7 +248,7 @@ const remove = (
   draft.named = true
   draft.release = operation.release === true
   draft.at = operation.at
-  refuseOwned(settleDeletion(drafts, draft), door)
+  refuseOwned(settleDeletion(drafts, draft), channel)
 }
 
 /** A stored secret is never sent to a host other than the one it was given for, also when only the host changes. */

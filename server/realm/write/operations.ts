@@ -30,7 +30,7 @@ interface Target {
   readonly at?: string
 }
 
-/** Where a document comes from, if it is not the door that says it. */
+/** Where a document comes from, if it is not the channel that says it. */
 export interface Lineage {
   readonly origin: Origin
   readonly owner: string | null
@@ -79,16 +79,9 @@ export const docOf = ({ doc }: Put, before: Doc | null | undefined): Doc =>
 
 export const placeOf = (kind: string, key: string): string => `${kind}\n${key}`
 
-/** The door a write comes through, and whose documents it makes. */
-export interface Door {
-  readonly source:
-    | 'rest'
-    | 'changeset'
-    | 'import'
-    | 'bootstrap'
-    | 'rollback'
-    | 'runtime'
-    | 'metadata'
+/** The channel that a write comes through, and the origin and owner of the documents that it makes. */
+export interface WriteChannel {
+  readonly via: 'rest' | 'changeset' | 'import' | 'bootstrap' | 'rollback' | 'runtime' | 'metadata'
   readonly origin: Origin
   /** The estate that owns what it writes. */
   readonly owner: string | null
@@ -98,12 +91,12 @@ export interface Door {
   readonly events?: Readonly<Record<'create' | 'update' | 'delete', EventType>>
 }
 
-export const restDoor: Door = { source: 'rest', origin: 'manual', owner: null }
-export const bootstrapDoor: Door = { source: 'bootstrap', origin: 'built-in', owner: null }
+export const restChannel: WriteChannel = { via: 'rest', origin: 'manual', owner: null }
+export const bootstrapChannel: WriteChannel = { via: 'bootstrap', origin: 'built-in', owner: null }
 /** SCIM, directories: no revision, no history. */
-export const runtimeDoor: Door = { source: 'runtime', origin: 'runtime', owner: null }
+export const runtimeChannel: WriteChannel = { via: 'runtime', origin: 'runtime', owner: null }
 /** Clients that register themselves. */
-export const registrationDoor: Door = {
-  ...runtimeDoor,
+export const registrationChannel: WriteChannel = {
+  ...runtimeChannel,
   events: { create: 'CLIENT_REGISTER', update: 'CLIENT_UPDATE', delete: 'CLIENT_DELETE' },
 }

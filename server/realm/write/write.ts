@@ -27,7 +27,7 @@ import { decide } from './decide.ts'
 import type { Drafts } from './drafts.ts'
 import type { Effect } from './effects.ts'
 import { emptySnapshot, gather, type Snapshot } from './gather.ts'
-import type { Door, Operation } from './operations.ts'
+import type { Operation, WriteChannel } from './operations.ts'
 import { prepare } from './prepare.ts'
 import { createQueue } from './queue.ts'
 
@@ -35,7 +35,7 @@ export interface WriteRequest {
   readonly realm: string
   readonly operations: readonly Operation[]
   readonly caller: Caller
-  readonly door: Door
+  readonly channel: WriteChannel
   readonly message?: string
   readonly provenance?: Readonly<Record<string, unknown>>
   /** Decide only; nothing is written. */
@@ -118,13 +118,13 @@ export const createWriter = (parts: WriterParts): Writer => {
   }
 
   const attempt = async (request: WriteRequest): Promise<WriteOutcome> => {
-    const { realm, caller, door, base, dryRun = false } = request
+    const { realm, caller, channel, base, dryRun = false } = request
     refuseUnlessDry(caller, dryRun)
     const snapshot = await snapshotFor(request)
     if (base && base.revision !== snapshot.revision) await base.moved(snapshot.revision)
     const { changed, drafts } = await decide(snapshot, request.operations, {
       caller,
-      door,
+      channel,
       behaviours,
       newId,
       validate: validateDocument,
@@ -155,7 +155,7 @@ export const createWriter = (parts: WriterParts): Writer => {
       now,
       baseRevision: snapshot.revision,
       by: doneBy(caller),
-      door,
+      channel,
       message: request.message ?? null,
       provenance: request.provenance ? JSON.stringify(request.provenance) : null,
     })
@@ -197,7 +197,7 @@ export const createWriter = (parts: WriterParts): Writer => {
     write: (request) => {
       // One at a time too: a large one needs memory, and two in parallel are not faster.
       if (request.dryRun) return queue(`dry run\n${request.realm}`, () => attempt(request))
-      if (request.door.origin === 'runtime') return persist(request)
+      if (request.channel.origin === 'runtime') return persist(request)
       return queue(request.realm, () => persist(request))
     },
   }

@@ -12,7 +12,7 @@ import { milliseconds } from '#schemas/text/durations.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import { systemCaller } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Door } from '#server/realm/write/operations.ts'
+import type { WriteChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { FetchMetadata } from '#server/saml-metadata/fetch-metadata.ts'
 import { metadataKeys } from '#server/saml-metadata/metadata-keys.ts'
@@ -32,7 +32,7 @@ export interface RefreshParts {
   readonly fetchMetadata: FetchMetadata
 }
 
-const metadataDoor: Door = { source: 'metadata', origin: 'manual', owner: null }
+const metadataChannel: WriteChannel = { via: 'metadata', origin: 'manual', owner: null }
 
 /** After a failure, unless the metadata is read more often anyway. */
 const retryMs = 3_600_000
@@ -101,7 +101,7 @@ export const createMetadataRefresh = (parts: RefreshParts) => {
     await writer.write({
       realm,
       caller: systemCaller,
-      door: metadataDoor,
+      channel: metadataChannel,
       message: `the metadata at ${url} has changed`,
       operations: [
         {

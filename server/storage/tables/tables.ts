@@ -92,7 +92,7 @@ export interface DocumentRow {
   sealed: string | null
   created_at: number
   updated_at: number
-  /** Nothing deletes it, whatever the door. */
+  /** Deletion is blocked through every channel. */
   protected: number
 }
 
@@ -107,7 +107,7 @@ export interface RevisionRow {
   revision: number
   at: number
   actor: string
-  /** The door it came through: rest, changeset, import, bootstrap, rollback. */
+  /** The channel it came through: rest, changeset, import, bootstrap, rollback. */
   source: string
   message: string | null
   provenance: string | null

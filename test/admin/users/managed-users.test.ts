@@ -7,7 +7,7 @@ import { newId } from '#server/platform/ids.ts'
 import { backends } from '../../support/backends.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 
-const estate = { source: 'changeset', origin: 'declared', owner: 'estate' } as const
+const estate = { via: 'changeset', origin: 'declared', owner: 'estate' } as const
 const caller = { actor: 'pipeline', sourceIp: '127.0.0.1', permissions: new Set(permissionKeys) }
 
 describe.each(backends)('managed users on $name', (backend) => {
@@ -27,7 +27,7 @@ describe.each(backends)('managed users on $name', (backend) => {
     const doc = { username, ...fields }
     await server.areas.realm.writer.write({
       realm: 'acme',
-      door: estate,
+      channel: estate,
       caller,
       operations: [{ op: 'put', kind: User, key: doc.username, doc, secrets: {} }],
     })

@@ -2,7 +2,7 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '#schemas/kinds/clients/client.ts'
-import { runtimeDoor } from '#server/realm/write/operations.ts'
+import { runtimeChannel } from '#server/realm/write/operations.ts'
 import { backends } from '../../support/backends.ts'
 import { pipeline } from '../../support/filled-realm.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
@@ -27,7 +27,7 @@ describe.each(backends)('a changeset and the documents of others on $name', (bac
     await server.areas.realm.writer.write({
       realm: 'acme',
       caller: pipeline,
-      door: runtimeDoor,
+      channel: runtimeChannel,
       operations: [
         {
           op: 'put',

@@ -9,7 +9,7 @@ import { desiredOf } from '#schemas/realm/desired.ts'
 import { flatten, sectionOf } from '#schemas/realm/realm-document.ts'
 import { sectionHash } from '#schemas/realm/section-hash.ts'
 import type { CompareReply, CompareRequest } from '#schemas/wire/wire.ts'
-import { type Operation, runtimeDoor } from '#server/realm/write/operations.ts'
+import { type Operation, runtimeChannel } from '#server/realm/write/operations.ts'
 import { backends } from '../../support/backends.ts'
 import { estate, pipeline, secretMark } from '../../support/filled-realm.ts'
 import { type Client as Caller, startServer, type TestServer } from '../../support/server.ts'
@@ -62,7 +62,7 @@ describe.each(backends)('compare on $name', (backend) => {
   afterAll(() => server.close())
 
   const write = (realm: string, operations: readonly Operation[]) =>
-    server.areas.realm.writer.write({ realm, caller: pipeline, door: estate, operations })
+    server.areas.realm.writer.write({ realm, caller: pipeline, channel: estate, operations })
   const send = (request: Partial<CompareRequest>, by: Caller = server.admin, realm = 'acme') =>
     by.send('POST', `/admin/realms/${realm}/compare`, {
       source: 'estate',
@@ -162,7 +162,7 @@ describe.each(backends)('compare on $name', (backend) => {
     await server.areas.realm.writer.write({
       realm: 'secretive',
       caller: pipeline,
-      door: runtimeDoor,
+      channel: runtimeChannel,
       operations: [registered],
     })
     const given = (kind: string, key: string, pointer: string, value: string) => ({

@@ -44,14 +44,14 @@ describe.each(backends)('revisions on $name', (backend) => {
     await server.areas.realm.writer.write({
       realm: 'acme',
       caller: pipeline,
-      door: estate,
+      channel: estate,
       operations,
       ...more,
     })
     return revision()
   }
 
-  it('tell who made them, when, through which door, why and how much', async () => {
+  it('tell who made them, when, through which channel, why and how much', async () => {
     const provenance = { commit: 'abc123', run: '42' }
     const n = await write([put(Role, { name: 'a' }), put(Role, { name: 'b' })], {
       message: 'two roles',

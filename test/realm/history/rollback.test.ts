@@ -10,7 +10,7 @@ import { Role } from '#schemas/kinds/users/role.ts'
 import { User } from '#schemas/kinds/users/user.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import type { RealmExport } from '#schemas/wire/wire.ts'
-import { type Operation, runtimeDoor } from '#server/realm/write/operations.ts'
+import { type Operation, runtimeChannel } from '#server/realm/write/operations.ts'
 import { backends } from '../../support/backends.ts'
 import { faultsOf } from '../../support/database/integrity.ts'
 import { estate, fillRealm, pipeline, secretMark } from '../../support/filled-realm.ts'
@@ -45,8 +45,14 @@ describe.each(backends)('rollback on $name', (backend) => {
     return { op: 'put', kind, key, doc, secrets, ...(from === undefined ? {} : { from }) }
   }
   const write = async (realm: string, operations: readonly Operation[]): Promise<number> =>
-    (await server.areas.realm.writer.write({ realm, caller: pipeline, door: estate, operations }))
-      .revision
+    (
+      await server.areas.realm.writer.write({
+        realm,
+        caller: pipeline,
+        channel: estate,
+        operations,
+      })
+    ).revision
   const send = (realm: string, n: number, body: object = {}, by: Caller = server.admin) =>
     by.send('POST', `/admin/realms/${realm}/revisions/${n}/rollback`, body)
   const rollback = async (realm: string, n: number, body: object = {}) => {
@@ -91,7 +97,7 @@ describe.each(backends)('rollback on $name', (backend) => {
     await server.areas.realm.writer.write({
       realm,
       caller: pipeline,
-      door: { ...estate, takeOver: true },
+      channel: { ...estate, takeOver: true },
       operations: rows.map(({ id, kind, key }) => ({
         op: 'delete',
         kind: kindNamed(kind),
@@ -256,7 +262,7 @@ describe.each(backends)('rollback on $name', (backend) => {
     await server.areas.realm.writer.write({
       realm,
       caller: pipeline,
-      door: { ...estate, owner: 'other', takeOver: true },
+      channel: { ...estate, owner: 'other', takeOver: true },
       operations: [{ ...put(Role, { name: 'a' }), protected: false } as Operation],
     })
     await rollback(realm, n)
@@ -338,7 +344,7 @@ describe.each(backends)('rollback on $name', (backend) => {
       server.areas.realm.writer.write({
         realm,
         caller: pipeline,
-        door: runtimeDoor,
+        channel: runtimeChannel,
         operations: [put(Client, doc)],
       })
     await runtime({ clientId: 'registered', name: 'Then' })

@@ -11,7 +11,7 @@ import { sectionHash } from '#schemas/realm/section-hash.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import { realmView } from '#schemas/views.ts'
 import type { RealmExport } from '#schemas/wire/wire.ts'
-import { runtimeDoor } from '#server/realm/write/operations.ts'
+import { runtimeChannel } from '#server/realm/write/operations.ts'
 import { backends } from '../../support/backends.ts'
 import { estate, fillRealm, pipeline, secretMark } from '../../support/filled-realm.ts'
 import { type Client as Caller, startServer, type TestServer } from '../../support/server.ts'
@@ -42,7 +42,7 @@ describe.each(backends)('the export on $name', (backend) => {
     server.areas.realm.writer.write({
       realm,
       caller: pipeline,
-      door: estate,
+      channel: estate,
       operations: docs.map((doc) => ({
         op: 'put',
         kind: Role,
@@ -234,7 +234,7 @@ describe.each(backends)('the export on $name', (backend) => {
     await server.areas.realm.writer.write({
       realm: 'full',
       caller: pipeline,
-      door: runtimeDoor,
+      channel: runtimeChannel,
       operations: [
         {
           op: 'put',
@@ -282,7 +282,7 @@ describe.each(backends)('the export on $name', (backend) => {
         await server.areas.realm.writer.write({
           realm: 'busy',
           caller: pipeline,
-          door: estate,
+          channel: estate,
           operations: [
             put({ name: 'a', description }),
             put({ name: 'z', description }),

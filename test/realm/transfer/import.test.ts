@@ -21,7 +21,7 @@ describe.each(backends)('import on $name', (backend) => {
     await server.areas.realm.writer.write({
       realm: 'full',
       caller: pipeline,
-      door: estate,
+      channel: estate,
       operations: [
         { op: 'put', kind: Role, key: 'kept', doc: { name: 'kept' }, secrets: {}, protected: true },
       ],

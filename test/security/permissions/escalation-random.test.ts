@@ -23,7 +23,7 @@ import { isLong, randomFrom } from '../../support/run/chance.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { gains, grantsOf, principalsOf } from './powers.ts'
 
-const estate = { source: 'changeset', origin: 'declared', owner: 'estate' } as const
+const estate = { via: 'changeset', origin: 'declared', owner: 'estate' } as const
 const writing: readonly Permission[] = [
   'manage-users',
   'manage-roles',
@@ -74,7 +74,7 @@ describe.each(backends)('random writes on $name', (backend) => {
       server.areas.realm.writer.write({
         realm,
         operations,
-        door: estate,
+        channel: estate,
         caller: {
           actor: 'attacker',
           sourceIp: '127.0.0.1',

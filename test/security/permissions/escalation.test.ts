@@ -16,7 +16,7 @@ import { backends } from '../../support/backends.ts'
 import { type Client, startServer, type TestServer } from '../../support/server.ts'
 import { gains, grantsOf, principalsOf } from './powers.ts'
 
-const estate = { source: 'changeset', origin: 'declared', owner: 'estate' } as const
+const estate = { via: 'changeset', origin: 'declared', owner: 'estate' } as const
 const others = permissionKeys.filter((key) => key !== 'realm-admin')
 const base = '/admin/realms/acme'
 /** A hash of the attacker's choice. */
@@ -38,7 +38,7 @@ describe.each(backends)('escalation on $name', (backend) => {
   const put = (kind: typeof Role, key: string, doc: Record<string, unknown>, by = permissionKeys) =>
     server.areas.realm.writer.write({
       realm: 'acme',
-      door: estate,
+      channel: estate,
       caller: { actor: 'test', sourceIp: '127.0.0.1', permissions: effectivePermissions(by) },
       operations: [{ op: 'put', kind, key, doc, secrets: {} }],
     })
@@ -315,7 +315,7 @@ describe.each(backends)('escalation on $name', (backend) => {
     ]) {
       const swapped = server.areas.realm.writer.write({
         realm: 'acme',
-        door: estate,
+        channel: estate,
         caller,
         operations,
       })

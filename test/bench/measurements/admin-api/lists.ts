@@ -2,7 +2,7 @@
 
 import type { Doc } from '#schemas/json-schema.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'
-import { type Operation, restDoor } from '#server/realm/write/operations.ts'
+import { type Operation, restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { adminUrl } from '../../admin.ts'
 import { type Backend, type Server, system } from '../../backends.ts'
@@ -39,7 +39,7 @@ const writeMany = async (areas: Areas, size: number, on: string): Promise<Row> =
   const request = {
     realm: realmOf(size),
     caller: system,
-    door: restDoor,
+    channel: restChannel,
     operations: Array.from({ length: size }, (_, n) => put(n)),
   }
   const decided = await timed(() => areas.realm.writer.write({ ...request, dryRun: true }))

@@ -9,7 +9,7 @@ import { AuthzPolicy } from '#schemas/kinds/authorization/authz-policy.ts'
 import { AuthzResource } from '#schemas/kinds/authorization/authz-resource.ts'
 import { AuthzScope } from '#schemas/kinds/authorization/authz-scope.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'
-import { type Operation, restDoor } from '#server/realm/write/operations.ts'
+import { type Operation, restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { adminUrl } from '../../admin.ts'
 import { type Backend, type Server, system } from '../../backends.ts'
@@ -54,7 +54,7 @@ const fill = async (areas: Areas): Promise<void> => {
   await areas.realm.writer.write({
     realm,
     caller: system,
-    door: restDoor,
+    channel: restChannel,
     operations: [
       put(Client, 'api', client),
       put(AuthzScope, 'api/read', { name: 'read' }),

@@ -3,7 +3,7 @@
 import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
 import { newId } from '#server/platform/ids.ts'
 import { loadEngine } from '#server/platform/passwords/engine.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import { type Backend, type Server, system } from '../../backends.ts'
@@ -32,7 +32,7 @@ const fill = async (areas: Areas, issuer: string): Promise<void> => {
   await areas.realm.writer.write({
     realm,
     caller: system,
-    door: restDoor,
+    channel: restChannel,
     operations: [
       {
         op: 'put',

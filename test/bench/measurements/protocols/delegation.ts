@@ -2,7 +2,7 @@
 
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { Agent } from '#schemas/kinds/provisioning/agent.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { type Backend, system } from '../../backends.ts'
 import { type Load, type Request, sendLoad } from '../../load.ts'
@@ -24,7 +24,7 @@ const fill = async (areas: Areas): Promise<void> => {
   await areas.realm.writer.write({
     realm,
     caller: system,
-    door: restDoor,
+    channel: restChannel,
     operations: [
       {
         op: 'put',

@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import { deflateRawSync } from 'node:zlib'
 import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { type Backend, system } from '../../backends.ts'
 import { type Load, type Request, sendLoad } from '../../load.ts'
@@ -38,7 +38,7 @@ const fill = async (areas: Areas): Promise<void> => {
   await areas.realm.writer.write({
     realm,
     caller: system,
-    door: restDoor,
+    channel: restChannel,
     operations: Object.values(providers).map((entityId) => ({
       op: 'put',
       kind: SamlClient,

@@ -8,7 +8,7 @@ import { Group } from '#schemas/kinds/users/group.ts'
 import { newId } from '#server/platform/ids.ts'
 import { sha256 } from '#server/platform/random.ts'
 import { insertProvisioningToken } from '#server/provisioning/provisioning-tokens.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { insertRows } from '#server/storage/statements.ts'
 import { newUserRow } from '#server/users/user-record.ts'
@@ -57,7 +57,7 @@ const open = async (areas: Areas): Promise<void> => {
   await realm.writer.write({
     realm: 'acme',
     caller: system,
-    door: restDoor,
+    channel: restChannel,
     operations: [
       {
         op: 'put',

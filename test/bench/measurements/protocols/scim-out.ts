@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ScimTarget } from '#schemas/kinds/provisioning/scim-target.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import { openScimPeer, type ScimPeer } from '../../../scim-out/scim-peer.ts'
@@ -45,7 +45,7 @@ const fill =
     await areas.realm.writer.write({
       realm: 'acme',
       caller: system,
-      door: restDoor,
+      channel: restChannel,
       operations: [
         {
           op: 'put',

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Webhook } from '#schemas/kinds/notifications/webhook.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { openReceiver, type Receiver } from '../../../audit/receiver.ts'
 import { type Backend, type Server, system } from '../../backends.ts'
@@ -30,7 +30,7 @@ const subscribe =
     await areas.realm.writer.write({
       realm: 'acme',
       caller: system,
-      door: restDoor,
+      channel: restChannel,
       operations: [
         {
           op: 'put',

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { JWTPayload } from 'jose'
 import { WorkloadIdentity } from '#schemas/kinds/provisioning/workload-identity.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { audience, exchangeForm, newAddress, subject } from '../../../workload/fixture.ts'
 import { makeKey, openPlatform, type Platform } from '../../../workload/platform.ts'
@@ -32,7 +32,7 @@ const fill =
     await areas.realm.writer.write({
       realm: party.realm,
       caller: system,
-      door: restDoor,
+      channel: restChannel,
       operations: [
         { ...common, name: 'enabled', subject },
         { ...common, name: 'disabled', subject: disabled, enabled: false },

@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { WorkloadIdentity } from '#schemas/kinds/provisioning/workload-identity.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { audience, exchangeForm, newAddress, subject } from '../../../workload/fixture.ts'
 import { makeKey, openPlatform, type Platform } from '../../../workload/platform.ts'
@@ -38,7 +38,7 @@ const fill =
     await areas.realm.writer.write({
       realm: party.realm,
       caller: system,
-      door: restDoor,
+      channel: restChannel,
       operations: issuers.map((issuer) => ({
         op: 'put',
         kind: WorkloadIdentity,

@@ -2,7 +2,7 @@
 
 import { Client } from 'ldapts'
 import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
-import { restDoor } from '#server/realm/write/operations.ts'
+import { restChannel } from '#server/realm/write/operations.ts'
 import {
   rootDn,
   rootPassword,
@@ -86,7 +86,7 @@ const measureOn = async (
       await realm.writer.write({
         realm: 'acme',
         caller: system,
-        door: restDoor,
+        channel: restChannel,
         operations: [
           {
             op: 'put',

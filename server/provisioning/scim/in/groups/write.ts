@@ -10,7 +10,7 @@ import { complete } from '#schemas/normalize.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
-import { type Operation, type Put, runtimeDoor } from '#server/realm/write/operations.ts'
+import { type Operation, type Put, runtimeChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -218,7 +218,7 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
         await writer.write({
           realm: call.realm,
           caller: call.caller,
-          door: runtimeDoor,
+          channel: runtimeChannel,
           operations,
           alongside: () => ({ guards, statements, events }),
         })
@@ -306,7 +306,7 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
       await writer.write({
         realm: call.realm,
         caller: call.caller,
-        door: runtimeDoor,
+        channel: runtimeChannel,
         operations: [
           // Groups that were members stay.
           ...below.map((one) => moveTo(one, keyBelow(above, one))),

@@ -6,7 +6,7 @@ import type { Doc } from '#schemas/json-schema.ts'
 import { User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import { complete } from '#schemas/normalize.ts'
 import { Problem } from '#schemas/problems.ts'
-import { runtimeDoor } from '#server/realm/write/operations.ts'
+import { runtimeChannel } from '#server/realm/write/operations.ts'
 import type { Alongside, Writer } from '#server/realm/write/write.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
@@ -42,7 +42,7 @@ export const changeManagedUser = async (
   await writer.write({
     realm: call.realm,
     caller: call.caller,
-    door: runtimeDoor,
+    channel: runtimeChannel,
     operations: [
       {
         op: 'put',
@@ -71,7 +71,7 @@ export const deleteManagedUser = async (
   await writer.write({
     realm: call.realm,
     caller: call.caller,
-    door: runtimeDoor,
+    channel: runtimeChannel,
     operations: [{ op: 'delete', kind: User, key: document.key, id: document.id }],
     alongside: () => ({ guards, statements: [], events: [] }),
   })
