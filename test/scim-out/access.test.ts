@@ -44,7 +44,7 @@ describe.each(anyBackend)('access to a SCIM target on $name', (backend) => {
   const status = async (target: string) =>
     (await world.send('GET', `/scim-targets/${target}/status`)).body
 
-  it('by client credentials takes one access token for many requests, and a new one when it is refused', async () => {
+  it('uses one access token of client credentials for many requests, and a new one after a refusal', async () => {
     let made = 0
     const endpoint = await openTokenEndpoint(() => {
       made += 1
@@ -97,7 +97,7 @@ describe.each(anyBackend)('access to a SCIM target on $name', (backend) => {
     expect((await status(target)).users.known).toBe(0)
   })
 
-  it('escapes what it asks for, and believes no answer that was not asked for', async () => {
+  it('escapes filter values, and ignores users in answers that do not match them', async () => {
     world.peer.users.set('r-admin', { id: 'r-admin', userName: 'admin', active: true })
     // A target that ignores filters answers with everyone.
     const name = 'x" or userName eq "admin'
@@ -128,7 +128,7 @@ describe.each(anyBackend)('access to a SCIM target on $name', (backend) => {
     expect((await send({ surprise: 1 })).status).toBe(400)
   })
 
-  it('is a matter of manage-realm, and its secrets never leave', async () => {
+  it('needs manage-realm to change, and never answers secrets', async () => {
     const target = await world.target()
     const viewer = await world.server.userWith(world.realm, ['view-users', 'manage-users'])
     for (const [method, path] of [

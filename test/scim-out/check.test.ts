@@ -54,7 +54,7 @@ describe.each(anyBackend)('the check of a SCIM target on $name', (backend) => {
     expect(found).toMatchObject({ status: 'warning' })
   })
 
-  it('says so where the target tells nothing of itself', async () => {
+  it('reports a target without ServiceProviderConfig', async () => {
     const found = profileOf(await check('default', { status: 404 }))
     expect(found).toMatchObject({ status: 'warning' })
     expect(found?.message).toContain('does not say what it can do')

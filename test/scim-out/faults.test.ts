@@ -22,7 +22,7 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
   const status = async (target: string) =>
     (await world.send('GET', `/scim-targets/${target}/status`)).body
 
-  it('that is away for a day gets the latest state of everyone, once (engine 3, line 13)', async () => {
+  it('gets the latest state of every user once after a day without answers (engine 3, line 13)', async () => {
     const target = await world.target()
     const leaver = await world.addUser('leaver')
     const mover = await world.addUser('mover')
@@ -68,28 +68,25 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     ['a page for people as SCIM', { status: 200, body: html.body }],
     ['a list', { status: 200, body: [] }],
     ['a text', { status: 200, body: '"ok"' }],
-  ])(
-    'that answers %s with 200 has not done what it was asked, and gets the leaver later',
-    async (_, fault) => {
-      const target = await world.target()
-      const leaver = await world.addUser('leaver')
-      const gone = await world.addUser('gone')
-      await world.settled()
-      world.peer.fail(() => fault)
-      await world.changeUser(leaver, { enabled: false })
-      await world.send('DELETE', `/users/${gone}`)
-      await world.settled()
-      expect((await status(target)).users.waiting).toBe(2)
-      expect(JSON.stringify(await status(target))).toContain('is answered 200 with something else')
-      world.peer.fail(() => undefined)
-      await later(20 * minute)
-      await later(20 * minute)
-      expect(world.active()).toEqual([])
-      expect((await status(target)).users.waiting).toBe(0)
-    },
-  )
+  ])('gets the leaver again after it answered %s with 200', async (_, fault) => {
+    const target = await world.target()
+    const leaver = await world.addUser('leaver')
+    const gone = await world.addUser('gone')
+    await world.settled()
+    world.peer.fail(() => fault)
+    await world.changeUser(leaver, { enabled: false })
+    await world.send('DELETE', `/users/${gone}`)
+    await world.settled()
+    expect((await status(target)).users.waiting).toBe(2)
+    expect(JSON.stringify(await status(target))).toContain('is answered 200 with something else')
+    world.peer.fail(() => undefined)
+    await later(20 * minute)
+    await later(20 * minute)
+    expect(world.active()).toEqual([])
+    expect((await status(target)).users.waiting).toBe(0)
+  })
 
-  it('that answers every list with a page for people is sent no new user, and none is forgotten there', async () => {
+  it('gets no new user while it answers lists with an HTML page, and no user is forgotten', async () => {
     await world.target()
     world.peer.fail(({ method }) => (method === 'POST' ? 'lost' : undefined))
     const joiner = await world.addUser('joiner')
@@ -121,7 +118,7 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     expect(world.peer.writes()).toEqual([])
   })
 
-  it('is not sent a user twice when the answer to a create is lost', async () => {
+  it('gets a user once although the answer to the create was lost', async () => {
     await world.target()
     let lost = 0
     world.peer.fail(({ method }) => {
@@ -181,7 +178,7 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     expect((await status(target)).users).toMatchObject({ waiting: 1, failed: 1 })
   })
 
-  it('is left alone for as long as it asks (RFC 6585 §4, Retry-After)', async () => {
+  it('gets no request before the time of its Retry-After (RFC 6585 §4)', async () => {
     await world.target()
     world.peer.fail(() => ({ status: 429, headers: { 'retry-after': '3600' } }))
     await world.addUser('ann')
@@ -196,7 +193,7 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     expect(world.active()).toEqual(['ann', 'ben'])
   })
 
-  it('that refuses one user gets all others, and that user later', async () => {
+  it('gets all other users when it refuses one, and that user later', async () => {
     const target = await world.target()
     world.peer.fail(({ method, body }) =>
       method === 'POST' && body.userName === 'bad' ? { status: 400 } : undefined,
@@ -219,7 +216,7 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
   })
 
   it.each(['default', 'put'])(
-    'that refuses another change of a leaver deactivates the leaver all the same (%s)',
+    'gets the deactivation of a leaver although it refuses another change of the user (%s)',
     async (compatibility) => {
       const target = await world.target({ compatibility })
       const id = await world.addUser('leaver')
@@ -234,7 +231,7 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     },
   )
 
-  it('that fails for everyone is asked a few times and then left alone', async () => {
+  it('gets a few requests and then a pause when it fails for every user', async () => {
     await world.target()
     world.peer.fail(() => ({ status: 500 }))
     for (let i = 0; i < 40; i += 1) await world.addUser(`user-${i}`)
@@ -246,7 +243,7 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     expect(world.active()).toHaveLength(40)
   })
 
-  it('at a wrong address is asked a few times and then left alone', async () => {
+  it('gets a few requests and then a pause at a wrong address', async () => {
     for (let i = 0; i < 60; i += 1) await world.addUser(`user-${i}`)
     world.peer.fail(() => ({ status: 404 }))
     await world.target()
@@ -257,7 +254,7 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     expect(world.active()).toHaveLength(60)
   })
 
-  it('that does not answer holds up no stop of the server, and gets the user after the next start', async () => {
+  it('does not delay a stop of the server by a missing answer, and gets the user after the next start', async () => {
     await world.target()
     world.peer.fail(({ method }) => (method === 'POST' ? 'hang' : undefined))
     await world.addUser('ann')
@@ -270,7 +267,7 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     expect(world.peer.users.size).toBe(1)
   })
 
-  it('with a token that does not work gets everything once the token is replaced', async () => {
+  it('gets every user once its wrong token is replaced', async () => {
     const target = await world.target()
     world.peer.token = 'another token'
     await world.addUser('ann')
@@ -280,7 +277,7 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
     expect(world.active()).toEqual(['ann'])
   })
 
-  it('gets a user again whom it lost', async () => {
+  it('gets a user again that it lost', async () => {
     await world.target()
     const id = await world.addUser('ann')
     await world.settled()

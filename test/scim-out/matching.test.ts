@@ -48,7 +48,7 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect(world.peer.user('ann')?.['displayName']).toBe('First ann')
   })
 
-  it('matched on externalId leaves an account alone that belongs to somebody else', async () => {
+  it('keeps an account of another externalId where users match on externalId', async () => {
     there('ann', { externalId: 'another person' })
     await world.addUser('ann')
     const target = await world.target({ matchOn: 'externalId' })
@@ -56,7 +56,7 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect((await status(target)).failures[0].problem).toContain('409')
   })
 
-  it('gets nobody outside its filter, and deactivates those who fall out of it', async () => {
+  it('gets no user outside its filter, and users that fall out of it are deactivated', async () => {
     const staff = await world.addUser('ann', { attributes: { kind: ['staff'] } })
     await world.addUser('ben', { attributes: { kind: ['guest'] } })
     await world.target({ filter: 'attributes.kind eq "staff"' })
@@ -102,7 +102,7 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     })
   })
 
-  it('that moves to another address begins anew there: an id is that of another person', async () => {
+  it('gets all users anew at another address, since an id there may be that of another person', async () => {
     // Certificates are trusted that are known at the first request.
     const other = await openScimPeer()
     const ann = await world.addUser('ann')
@@ -138,7 +138,7 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     }
   })
 
-  it('deletes users where it is told to', async () => {
+  it('deletes leavers where deprovision is delete', async () => {
     const id = await world.addUser('ann')
     await world.target({ deprovision: 'delete' })
     await world.send('DELETE', `/users/${id}`)
@@ -150,7 +150,7 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     ['userName', ['ann'], null],
     ['externalId', [], '409'],
   ])(
-    'matched on %s: who is made again under the same username gets %j',
+    'matched on %s has the active users %j after a user was made again under the same username',
     async (matchOn, active, problem) => {
       const target = await world.target({ matchOn })
       const first = await world.addUser('ann')
@@ -170,7 +170,7 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     },
   )
 
-  it('keeps removals back that look like an accident, until an administrator allows them', async () => {
+  it('gets mass removals only after an administrator allowed them', async () => {
     for (let i = 0; i < 30; i += 1)
       await world.addUser(`user-${i}`, { attributes: { kind: ['staff'] } })
     const target = await world.target()
@@ -194,7 +194,7 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect((await status(target)).held).toBe(0)
   })
 
-  it('gets leavers who come one by one during a long run, however many', async () => {
+  it('gets every leaver that comes during a long run', async () => {
     const ids: string[] = []
     for (let i = 0; i < 130; i += 1) ids.push(await world.addUser(`user-${i}`))
     const target = await world.target()
@@ -216,7 +216,7 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect((await status(target)).held).toBe(0)
   })
 
-  it('shows what is different before it is sent, and sends it then', async () => {
+  it('reconciles differences after a dry run has shown them', async () => {
     const ann = await world.addUser('ann')
     await world.addUser('ben')
     const target = await world.target()
@@ -270,7 +270,7 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect(sizes).toEqual([100, 100, 30])
   })
 
-  it('without PATCH is sent whole resources', async () => {
+  it('gets whole resources where it has no PATCH', async () => {
     const id = await world.addUser('ann')
     await world.target({ compatibility: 'put' })
     await world.changeUser(id, { lastName: 'Put' })

@@ -12,7 +12,7 @@ interface Operation {
   readonly value?: readonly { readonly value: string }[]
 }
 
-describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
+describe.each(anyBackend)('changes of members at a SCIM target on $name', (backend) => {
   let world: World
   let target: string
   let group: string
@@ -81,7 +81,7 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
     }
 
   it.each([400, 404, 409, 422])(
-    'who are gone there already, which it answers with %d, are removed, and so are the others',
+    'removes members although the target lost some of them (%d)',
     async (status) => {
       await fill({}, 'amy', 'bob', 'cid', 'dan')
       lose('amy', 'bob')
@@ -96,7 +96,7 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
     },
   )
 
-  it('who are gone there with all others leave nothing to do', async () => {
+  it('counts the last member as removed where the target lost all members', async () => {
     await fill({}, 'amy')
     lose('amy')
     world.peer.fail(strict(400))
@@ -105,7 +105,7 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
     expect(await waiting()).toBe(0)
   })
 
-  it('whom it does not answer count as members, until it no longer has them', async () => {
+  it('treats unanswered members as members until the target no longer has the user', async () => {
     await fill({}, 'amy', 'bob')
     const silent = (asked: Asked): Fault | undefined => {
       if (asked.method === 'GET' && asked.path.startsWith('/Groups/'))
@@ -126,7 +126,7 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
     expect(await waiting()).toBe(0)
   })
 
-  it('whom it refuses to remove hold up no other, and are tried again', async () => {
+  it('removes the other members and retries one that the target refuses to remove', async () => {
     await fill({}, 'amy', 'bob', 'cid')
     const amy = idAt('amy')
     world.peer.fail((asked) =>
@@ -146,25 +146,22 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
     expect(await waiting()).toBe(0)
   })
 
-  it.each([400, 404])(
-    'whom it has lost, which it answers with %d, get there again and into the group',
-    async (status) => {
-      await fill({}, 'amy')
-      users.set('bob', await world.addUser('bob'))
-      users.set('cid', await world.addUser('cid'))
-      await world.settled()
-      world.peer.users.delete(idAt('bob'))
-      world.peer.fail(strict(status))
-      for (const name of ['bob', 'cid']) await member(name, 'PUT')
-      await world.settled()
-      await later(minute)
-      expect(world.peer.membersOf('Crew')).toEqual(['amy', 'bob', 'cid'])
-      expect(await waiting()).toBe(0)
-    },
-  )
+  it.each([400, 404])('provisions a member again whom the target lost (%d)', async (status) => {
+    await fill({}, 'amy')
+    users.set('bob', await world.addUser('bob'))
+    users.set('cid', await world.addUser('cid'))
+    await world.settled()
+    world.peer.users.delete(idAt('bob'))
+    world.peer.fail(strict(status))
+    for (const name of ['bob', 'cid']) await member(name, 'PUT')
+    await world.settled()
+    await later(minute)
+    expect(world.peer.membersOf('Crew')).toEqual(['amy', 'bob', 'cid'])
+    expect(await waiting()).toBe(0)
+  })
 
   it.each([400, 404, 422])(
-    'of a target without PATCH are provisioned again where the target lost them (%d), and hold up no other',
+    'provisions members again whom a target without PATCH lost (%d), and sends the others',
     async (status) => {
       await fill({ compatibility: 'put' }, 'amy', 'bob', 'dan')
       users.set('cid', await world.addUser('cid'))
@@ -183,7 +180,7 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
     },
   )
 
-  it('of a target without PATCH that never answers users by their id are not created again and again', async () => {
+  it('limits retries at a target without PATCH that answers no user by id', async () => {
     await fill({ compatibility: 'put' }, 'amy', 'bob')
     users.set('cid', await world.addUser('cid'))
     await world.settled()
@@ -203,7 +200,7 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
     expect(await waiting()).toBe(0)
   })
 
-  it('whom it never answers by their id are not created again and again', async () => {
+  it('limits retries at a target that answers no user by id', async () => {
     await fill({}, 'amy')
     users.set('bob', await world.addUser('bob'))
     await world.settled()
@@ -223,7 +220,7 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
     expect(await waiting()).toBe(0)
   })
 
-  it('of a group that is gone there get into the group that takes its place', async () => {
+  it('creates a group again with its members where the target deleted it', async () => {
     await fill({}, 'amy', 'bob')
     world.peer.groups.clear()
     await member('amy', 'DELETE')
@@ -232,7 +229,7 @@ describe.each(anyBackend)('members at a SCIM target on $name', (backend) => {
     expect(await waiting()).toBe(0)
   })
 
-  it('of AWS, which answers none, are asked for one by one', async () => {
+  it('asks AWS for each member by a filter, since AWS answers groups without members', async () => {
     await fill({ compatibility: 'aws' }, 'amy', 'bob', 'cid')
     lose('amy')
     const refuse = strict(400)

@@ -54,7 +54,7 @@ describe.each(anyBackend)('a SCIM target with compatibility on $name', (backend)
       })
     })
 
-    it('is compared by cursor, and groups by name and what was sent to them', async () => {
+    it('reconciles users by cursor, and groups by name and sent members', async () => {
       const { body } = await world.send('POST', '/groups', { name: 'all' })
       for (let i = 0; i < 230; i += 1) await world.addUser(`user-${i}`)
       const ann = await world.addUser('ann')
@@ -160,7 +160,7 @@ describe.each(anyBackend)('a SCIM target with compatibility on $name', (backend)
       return { status: 204, body: {} }
     }
 
-    it('gets users, and of their changes those that it takes', async () => {
+    it('gets users, and only changes of attributes that it can change', async () => {
       world.peer.fail(gitlab)
       const target = await world.target({ compatibility: 'gitlab' })
       const ann = await world.addUser('ann', { firstName: '', lastName: '' })
@@ -180,7 +180,7 @@ describe.each(anyBackend)('a SCIM target with compatibility on $name', (backend)
       expect(world.peer.asked.some(({ path }) => path.startsWith('/Groups'))).toBe(false)
     })
 
-    it('does not get a user twice whose answer was lost, and is compared by what it shows', async () => {
+    it('gets a user once although the answer was lost, and reconciles what it answers', async () => {
       const ann = await world.addUser('ann')
       world.peer.users.set(ann, {
         id: ann,

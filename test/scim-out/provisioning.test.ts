@@ -55,7 +55,7 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect(world.peer.user('alice')?.['name'].familyName).toBe('Ames')
   })
 
-  it('gets no request for a change of nothing that it is sent', async () => {
+  it('gets no request for a change of an attribute that is not sent', async () => {
     const { body } = await world.send('GET', '/users/alice')
     await world.changeUser(body.userId, { requiredActions: ['UPDATE_PASSWORD'] })
     await world.settled()
@@ -102,7 +102,7 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect(world.peer.user('leaver')?.['active']).toBe(false)
   })
 
-  it('never hears of a user who was made and deleted between two runs, or is disabled from the start', async () => {
+  it('gets no user that was deleted before the first run or was disabled from the start', async () => {
     world.peer.fail(() => ({ status: 503 }))
     const id = await world.addUser('ghost')
     await world.send('DELETE', `/users/${id}`)
@@ -167,13 +167,13 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect(world.peer.group('field-sales')).toBeUndefined()
   })
 
-  it('shows when it was last in step', async () => {
+  it('shows the time of the last complete run', async () => {
     const { body } = await world.send('GET', `/scim-targets/${target}`)
     expect(body).toMatchObject({ lastSyncAt: world.clock.now, lastError: null, tokenSet: true })
     expect(JSON.stringify(body)).not.toContain('a token')
   })
 
-  it('is told of in the audit and in the metrics', async () => {
+  it('has audit events and metrics of its runs', async () => {
     await world.addUser('told')
     await world.settled()
     const { body } = await world.send('GET', '/events?type=ADMIN_ACTION')
@@ -211,7 +211,7 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect(world.peer.asked).toEqual([])
   })
 
-  it('is sent nothing more from the moment it is disabled, in the middle of a run', async () => {
+  it('gets nothing more once it is disabled in the middle of a run', async () => {
     for (let i = 0; i < 250; i += 1) await world.addUser(`many-${i}`)
     let made = 0
     let disabled: Promise<unknown> | undefined

@@ -6,7 +6,7 @@ import { openWorld, type World } from './world.ts'
 
 const minute = 60_000
 
-describe.each(anyBackend)('what waits for SCIM targets on $name', (backend) => {
+describe.each(anyBackend)('the queue of SCIM targets on $name', (backend) => {
   let world: World
 
   beforeEach(async () => {
@@ -31,7 +31,7 @@ describe.each(anyBackend)('what waits for SCIM targets on $name', (backend) => {
     return { notes: notes.length, marks: marks.length, jobs: jobs.length }
   }
 
-  it('is nothing in a realm without a target, and for one that is disabled (authentik#6836)', async () => {
+  it('stays empty in a realm without an enabled target (authentik#6836)', async () => {
     const nothing = { notes: 0, marks: 0, jobs: 0 }
     const ann = await world.addUser('ann')
     expect(await rows()).toEqual(nothing)
@@ -43,7 +43,7 @@ describe.each(anyBackend)('what waits for SCIM targets on $name', (backend) => {
     expect(world.peer.asked).toEqual([])
   })
 
-  it('goes with a target that is deleted while it is away', async () => {
+  it('drops the jobs of a deleted target', async () => {
     const target = await world.target()
     world.peer.fail(() => ({ status: 503 }))
     for (const name of ['ann', 'ben']) await world.addUser(name)
@@ -56,7 +56,7 @@ describe.each(anyBackend)('what waits for SCIM targets on $name', (backend) => {
     expect(await rows()).toEqual({ notes: 0, marks: 0, jobs: 0 })
   })
 
-  it('for one target holds up no other: each has its own circuit', async () => {
+  it('serves the other targets while one is away', async () => {
     const second = await openScimPeer({ unique: false })
     try {
       await world.target()
@@ -84,7 +84,7 @@ describe.each(anyBackend)('what waits for SCIM targets on $name', (backend) => {
     }
   })
 
-  it('is sent after the date that a Retry-After names (RFC 9110 §10.2.3)', async () => {
+  it('waits until the date of a Retry-After (RFC 9110 §10.2.3)', async () => {
     await world.target()
     const until = new Date(world.clock.now + 30 * minute).toUTCString()
     world.peer.fail(() => ({ status: 503, headers: { 'retry-after': until } }))
@@ -99,7 +99,7 @@ describe.each(anyBackend)('what waits for SCIM targets on $name', (backend) => {
     expect(world.active()).toEqual(['ann'])
   })
 
-  it('is an initial sync that goes on where it was cut off, and says how far it is', async () => {
+  it('continues an interrupted initial sync, and the status shows its progress', async () => {
     for (let i = 0; i < 260; i += 1) await world.addUser(`user-${i}`)
     world.peer.fail(() =>
       world.peer.writes().length > 120 ? { status: 503, detail: 'maintenance' } : undefined,
@@ -123,7 +123,7 @@ describe.each(anyBackend)('what waits for SCIM targets on $name', (backend) => {
     })
   })
 
-  it('is members who leave, a hundred at a time', async () => {
+  it('removes members in requests of a hundred', async () => {
     const { body } = await world.send('POST', '/groups', { name: 'all' })
     const ids: string[] = []
     for (let i = 0; i < 130; i += 1) {

@@ -30,7 +30,7 @@ describe.each(anyBackend)('usernames that change hands at a SCIM target on $name
       [...world.peer.users.values()].map(({ externalId, userName }) => [externalId, userName]),
     )
 
-  it('are swapped', async () => {
+  it('two users swap their usernames', async () => {
     target = await world.target()
     const [ann, ben] = [await world.addUser('ann'), await world.addUser('ben')]
     await world.settled()
@@ -55,7 +55,7 @@ describe.each(anyBackend)('usernames that change hands at a SCIM target on $name
     expect((await status()).users).toMatchObject({ waiting: 0, failed: 0 })
   })
 
-  it('are swapped where the target has no PATCH, and where they are addresses', async () => {
+  it('two users swap usernames that are addresses at a target without PATCH', async () => {
     target = await world.target({ compatibility: 'put' })
     const ann = await world.addUser('ann@acme.example', { email: 'a@acme.example' })
     const ben = await world.addUser('ben@acme.example', { email: 'b@acme.example' })
@@ -69,7 +69,7 @@ describe.each(anyBackend)('usernames that change hands at a SCIM target on $name
     expect(world.peer.writes().map(({ method }) => method)).not.toContain('PATCH')
   })
 
-  it('are swapped by users who are sent far apart', async () => {
+  it('two users of different parts of a run swap their usernames', async () => {
     target = await world.target({ syncGroups: false })
     const ann = await world.addUser('ann')
     for (let i = 0; i < 120; i += 1) await world.addUser(`other-${i}`)
@@ -82,7 +82,7 @@ describe.each(anyBackend)('usernames that change hands at a SCIM target on $name
     expect((await status()).users).toMatchObject({ waiting: 0, failed: 0 })
   })
 
-  it('are swapped in the end when the target goes away in the middle', async () => {
+  it('a swap is finished after the target was away in the middle of it', async () => {
     target = await world.target()
     const [ann, ben] = [await world.addUser('ann'), await world.addUser('ben')]
     await world.settled()
@@ -102,7 +102,7 @@ describe.each(anyBackend)('usernames that change hands at a SCIM target on $name
     expect(there()).toEqual({ [ann]: 'ben', [ben]: 'ann' })
   })
 
-  it('go to a new user at once when the former holder has another', async () => {
+  it('a new user gets a username at once whose former holder was renamed', async () => {
     target = await world.target()
     const first = await world.addUser('smith')
     await world.settled()
@@ -121,7 +121,7 @@ describe.each(anyBackend)('usernames that change hands at a SCIM target on $name
   })
 
   it.each(['default', 'put'])(
-    'of groups are swapped, and pass to a new one (%s)',
+    'groups swap their names, and a new group gets a name that became free (%s)',
     async (compatibility) => {
       target = await world.target({ compatibility })
       const group = async (name: string): Promise<string> =>
@@ -156,7 +156,7 @@ describe.each(anyBackend)('usernames that change hands at a SCIM target on $name
     },
   )
 
-  it('of somebody who is no user of the realm are left alone, and the refusal is told', async () => {
+  it('an account of the target alone keeps its username, and the status shows the refusal', async () => {
     target = await world.target({ matchOn: 'externalId' })
     world.peer.users.set('own', { id: 'own', userName: 'boss', active: true, externalId: 'x' })
     const ann = await world.addUser('ann')

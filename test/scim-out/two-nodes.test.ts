@@ -66,7 +66,7 @@ describe.each(backends)('two nodes and a SCIM target on $name', (backend) => {
   })
 
   it.runIf(isShared)(
-    'make a leaver inactive within five seconds, whichever of them is told',
+    'deactivate a leaver within five seconds, whichever node gets the change',
     async () => {
       const [first, second] = nodes
       if (!first || !second || !peer) throw new Error('a node is missing')

@@ -37,7 +37,7 @@ describe('a token', () => {
     expect(cookie.status).toBe(401)
   })
 
-  it('is dead when it is revoked, and two are alive while one takes the place of the other', async () => {
+  it('is refused once it is revoked; a second token works beside it during a rotation', async () => {
     const [old, next] = [
       await site.world.sender({ sender: 'r' }),
       await site.world.sender({ sender: 'r' }),
@@ -49,7 +49,7 @@ describe('a token', () => {
     expect((await next.send('GET', '/Users?count=0')).status).toBe(200)
   })
 
-  it('acts on what it is for: users, groups or both', async () => {
+  it('gives access to the resource types of its scopes', async () => {
     const people = await site.world.sender({ scopes: ['users'] })
     const groups = await site.world.sender({ scopes: ['groups'] })
     expect((await people.send('GET', '/Users?count=0')).status).toBe(200)
@@ -162,7 +162,7 @@ describe('administrators', () => {
     return { groupId: group.body.groupId as string, role: `role-${name}` }
   }
 
-  it('are not made: no sender puts anybody into a group that grants a permission', async () => {
+  it('are not made by a membership: no sender adds members to a group that grants a permission', async () => {
     const { groupId } = await adminGroup('Operators')
     const { id } = await site.scim.user('climber')
     const member = { value: [{ value: id }] }
@@ -229,7 +229,7 @@ describe('administrators', () => {
 })
 
 describe('the master realm', () => {
-  it('keeps its last administrator, whatever a sender says', async () => {
+  it('keeps its last administrator when a sender deactivates or deletes the user', async () => {
     await site.world.server.admin.send('PUT', '/admin/realms/master/provisioning', {
       scimEnabled: true,
     })
@@ -243,7 +243,7 @@ describe('the master realm', () => {
 })
 
 describe('a token from before senders had names', () => {
-  it('is of the default sender and acts on both', async () => {
+  it('belongs to the default sender and has both scopes', async () => {
     const made = await site.world.admin('POST', '/provisioning/scim-tokens', {})
     const { storage } = site.world.server.areas
     const { db } = storage

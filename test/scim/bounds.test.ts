@@ -18,7 +18,7 @@ describe('a list of values', () => {
   const numbers = (count: number, from = 0) =>
     Array.from({ length: count }, (_, i) => ({ value: `+${from + i}` }))
 
-  it('of a user has at most 200 values, by POST and by PATCH', async () => {
+  it('has at most 200 values, by POST and by PATCH', async () => {
     const body = { schemas: [userSchema], userName: 'phones' }
     const many = await site.scim.send('POST', '/Users', { ...body, phoneNumbers: numbers(201) })
     expect([many.status, many.body.scimType]).toEqual([400, 'invalidValue'])
@@ -39,8 +39,8 @@ describe('a list of values', () => {
   })
 })
 
-describe('names', () => {
-  it('of senders have at most 500 characters', async () => {
+describe('lengths', () => {
+  it('an externalId has at most 500 characters', async () => {
     const users = { schemas: [userSchema], userName: 'named' }
     const groups = { schemas: [groupSchema], displayName: 'Named' }
     for (const [path, body] of [['/Users', users] as const, ['/Groups', groups] as const]) {
@@ -51,7 +51,7 @@ describe('names', () => {
     }
   })
 
-  it('of nested groups have an end', async () => {
+  it('the path of nested groups is limited', async () => {
     let inner: string | undefined
     let refused: { status: number; scimType: string } | undefined
     for (let depth = 0; depth < 15 && !refused; depth += 1) {
@@ -68,7 +68,7 @@ describe('names', () => {
 })
 
 describe('a search', () => {
-  it('by POST takes texts, and leaves other values alone', async () => {
+  it('by POST ignores attribute names that are no texts', async () => {
     for (const path of searches)
       for (const attributes of [[{ toString: 1 }], [['userName']], [null, 'userName']]) {
         const { status } = await site.scim.send('POST', path, {
@@ -102,7 +102,7 @@ describe('a search', () => {
 })
 
 describe('requests at the same moment', () => {
-  it('that state all members leave the members of one of them, never a mixture', async () => {
+  it('leave the members of one PUT, never a mixture of two', async () => {
     const users = await Promise.all([1, 2, 3, 4].map((i) => site.scim.user(`put-${i}`)))
     const ids = users.map(({ id }) => id as string)
     const lists = [ids.slice(0, 2), ids.slice(2)]

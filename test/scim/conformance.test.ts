@@ -129,7 +129,7 @@ describe('a resource', () => {
 })
 
 describe('a list', () => {
-  it('of nothing has no resources and is no error', async () => {
+  it('without a match has no resources and status 200', async () => {
     for (const path of ['/Users', '/Groups']) {
       const name = path === '/Users' ? 'userName' : 'displayName'
       const { status, body } = await filtered(path, `${name} eq "nobody-at-all"`)
@@ -137,7 +137,7 @@ describe('a list', () => {
     }
   })
 
-  it('of groups is sorted and has the attributes that are asked for', async () => {
+  it('sorts groups and returns the requested attributes', async () => {
     for (const name of ['Sorted B', 'sorted a', 'Sorted C']) await site.scim.group(name)
     const query = new URLSearchParams({
       filter: 'displayName sw "sorted"',
@@ -155,7 +155,7 @@ describe('a list', () => {
       expect(Object.keys(one).sort()).toEqual(['displayName', 'id', 'schemas'])
   })
 
-  it('of groups has those without a value last, in descending order first (RFC 7644 §3.4.2.3)', async () => {
+  it('sorts groups without a value last, in descending order first (RFC 7644 §3.4.2.3)', async () => {
     for (const [name, externalId] of [
       ['c', undefined],
       ['a', 'b-2'],
@@ -264,7 +264,7 @@ describe('a search across types, by GET and by POST', () => {
     expect((await named({ filter })).sort()).toEqual([...wanted].sort())
   })
 
-  it('refuses what no type is filtered by', async () => {
+  it('refuses attributes that no type can be filtered by', async () => {
     for (const filter of [
       'nothing eq "x"',
       'userName eq "across-amy" or password eq "x"',
@@ -277,7 +277,7 @@ describe('a search across types, by GET and by POST', () => {
       })
   })
 
-  it('has pages that go on from users to groups', async () => {
+  it('continues its pages from users to groups', async () => {
     const filter = 'userName sw "across" or displayName sw "across"'
     const all = await named({ filter })
     expect(all).toHaveLength(4)
@@ -381,7 +381,7 @@ describe('discovery', () => {
     })
   })
 
-  it('says that there is no Bulk, and there is none', async () => {
+  it('declares Bulk as unsupported, and answers it with 501', async () => {
     const { bulk } = (await site.scim.send('GET', '/ServiceProviderConfig')).body
     expect(bulk.supported).toBe(false)
     const answer = await site.scim.send('POST', '/Bulk', { Operations: [] })

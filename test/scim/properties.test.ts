@@ -116,8 +116,8 @@ describe('any user', () => {
   })
 })
 
-describe('many at once', () => {
-  it('make a name once', async () => {
+describe('concurrent requests', () => {
+  it('create a username once', async () => {
     const body = { schemas: [userSchema], userName: 'race', externalId: 'race' }
     const answers = await Promise.all(
       Array.from({ length: 20 }, () => site.scim.send('POST', '/Users', body)),
@@ -132,7 +132,7 @@ describe('many at once', () => {
     expect(groups.filter(({ status }) => status === 409)).toHaveLength(7)
   })
 
-  it('change one user one after the other, and lose nothing', async () => {
+  it('change one user without lost updates', async () => {
     const { id } = await site.scim.user('busy')
     const attributes = ['title', 'nickName', 'displayName', 'userType', 'locale', 'timezone']
     const answers = await Promise.all(
@@ -143,7 +143,7 @@ describe('many at once', () => {
     expect(body).toMatchObject(Object.fromEntries(attributes.map((at) => [at, at])))
   })
 
-  it('join a group, each of them', async () => {
+  it('add every member to one group', async () => {
     const { id } = await site.scim.group('Crowd')
     const users = await Promise.all(Array.from({ length: 20 }, () => site.scim.user(nextName())))
     const answers = await Promise.all(

@@ -75,7 +75,7 @@ const counted = (isBusy: () => boolean) => {
   return { seen, sendMany: (count: number) => Promise.all(Array.from({ length: count }, send)) }
 }
 
-it('sixteen writes of a realm are under way at once, and those that may not even wait get 429', async () => {
+it('sixteen writes of a realm run at once, and writes beyond the queue get 429', async () => {
   const { seen, sendMany } = counted(() => false)
   const answers = await sendMany(600)
   expect(seen.most).toBe(16)
@@ -85,7 +85,7 @@ it('sixteen writes of a realm are under way at once, and those that may not even
   expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(0)
 })
 
-it('four are under way at once while other requests are served, and all of them end', async () => {
+it('four writes of a realm run at once while other requests are served, and all of them end', async () => {
   let isBusy = true
   const { seen, sendMany } = counted(() => isBusy)
   await sendMany(50)

@@ -87,7 +87,7 @@ describe('the version of a group', () => {
     expect(new Set(versions).size).toBe(3)
   })
 
-  it('tells a sender that knows it nothing again, until a member joins (304)', async () => {
+  it('gets 304 with If-None-Match until a member joins', async () => {
     const { id, meta } = await site.scim.group('Known')
     const ask = () =>
       site.scim.send('GET', `/Groups/${id}`, undefined, { 'if-none-match': meta.version })
@@ -123,7 +123,7 @@ describe('the version of a user', () => {
     expect((await read()).version).toBe(versions[0])
   })
 
-  it('of a member is taken by If-Match, and an older one is refused', async () => {
+  it('of a member matches If-Match, and an older version gets 412', async () => {
     const user = await site.scim.user('member-match')
     await site.scim.group('Match', { members: [{ value: user.id }] })
     const path = `/Users/${user.id}`
@@ -153,7 +153,7 @@ describe('a stale If-Match', () => {
     expect((await site.scim.send('DELETE', `/Groups/${id}`, undefined, stale)).status).toBe(412)
   })
 
-  it('never deletes what was changed between its check and its write', async () => {
+  it('never deletes a resource that was changed between the check and the write', async () => {
     const user = await site.scim.user('race')
     const group = await site.scim.group('Race')
     const member = { op: 'add', path: 'members', value: [{ value: user.id }] }

@@ -61,11 +61,11 @@ describe('the questions of an RPT request', () => {
     ])
   })
 
-  it('are about every scope of a resource that is named without one', async () => {
+  it('include every scope of a resource that is named without a scope', async () => {
     expect(await questions('order#read', 'order', 'order#write')).toEqual([{ resource: order }])
   })
 
-  it('are about a scope alone where no resource has it', async () => {
+  it('name a scope alone where no resource has it', async () => {
     expect(await questions('#print', '#print,print')).toEqual([
       { resource: undefined, scopes: ['print'] },
     ])

@@ -7,7 +7,7 @@ import { type AuthzSite, openAuthzSite } from '../site.ts'
 
 const resources = 1100
 
-describe.each(anyBackend)('much that is asked of authorization services ($name)', (backend) => {
+describe.each(anyBackend)('large requests to authorization services ($name)', (backend) => {
   let site: AuthzSite
 
   const apply = async (operations: readonly object[]) => {
@@ -58,7 +58,7 @@ describe.each(anyBackend)('much that is asked of authorization services ($name)'
       ...permissions.map((one) => ['permission', one]),
     ])
 
-  it('is decided where a list of it would be too long', async () => {
+  it('get a decision where the list of permissions would be too long', async () => {
     const decision = { response_mode: 'decision' }
     expect((await ask(decision)).body).toEqual({ result: true })
     expect((await ask(decision, ['#read'])).body).toEqual({ result: true })
@@ -69,7 +69,7 @@ describe.each(anyBackend)('much that is asked of authorization services ($name)'
     expect((await ask(some)).body).toHaveLength(3)
   })
 
-  it('is one question in however many words', async () => {
+  it('evaluate a scope once that the form repeats', async () => {
     const words = numbers(150).map((n) => `#${'read,'.repeat(n % 7)}read${','.repeat(n)}`)
     const mode = { response_mode: 'permissions', response_permissions_limit: '1000' }
     const { status, body } = await ask(mode, words)
@@ -77,7 +77,7 @@ describe.each(anyBackend)('much that is asked of authorization services ($name)'
     expect(body[0].scopes).toEqual(['read'])
   })
 
-  it('is refused beyond 200 parameters', async () => {
+  it('are refused beyond 200 parameters', async () => {
     const { status, body } = await ask(
       {},
       Array.from({ length: 3000 }, () => 'r1'),
@@ -85,7 +85,7 @@ describe.each(anyBackend)('much that is asked of authorization services ($name)'
     expect([status, body.error]).toEqual([400, 'invalid_request'])
   })
 
-  it('is not explained where shared aggregates would be told a million times', async () => {
+  it('are not explained where shared aggregates would repeat a million times', async () => {
     const deep = 40
     const level = (n: number) => (n === deep - 1 ? ['ours'] : [`a${n + 1}`, `b${n + 1}`])
     const { status } = await apply([
@@ -105,7 +105,7 @@ describe.each(anyBackend)('much that is asked of authorization services ($name)'
     expect((await ask({ response_mode: 'decision' }, ['r0#write'])).body).toEqual({ result: true })
   })
 
-  it('is not written: aggregates more than a hundred deep', async () => {
+  it('cannot be made by aggregates: more than a hundred levels are refused', async () => {
     const chain = (name: string, length: number, last: string) =>
       numbers(length).map((n) =>
         aggregate(`${name}${n}`, [n === length - 1 ? last : `${name}${n + 1}`]),

@@ -34,7 +34,7 @@ const text = fc.array(fc.constantFrom('/', 'a', 'b', '*', '/a', 'ab'), { maxLeng
 const pattern = text.map((parts) => `/${parts.join('')}`)
 
 describe('the resource at an address', () => {
-  it('is the one whose pattern says most about it', () => {
+  it('is the one with the most specific pattern', () => {
     fc.assert(
       fc.property(
         fc.array(fc.array(pattern, { maxLength: 3 }), { maxLength: 8 }),
@@ -54,7 +54,7 @@ describe('the resource at an address', () => {
     )
   })
 
-  it('is none for an address that is longer than any URI of a resource', () => {
+  it('is not searched for an address longer than any URI of a resource', () => {
     const { at } = indexUris([resourceWith(['/a/*'], 0)])
     expect(at(`/a/${'b'.repeat(1000)}`)?.id).toBe('r0')
     expect(at(`/a/${'b'.repeat(2000)}`)).toBeUndefined()

@@ -131,7 +131,7 @@ describe('a filter', () => {
     await site.scim.send('DELETE', `/Groups/${group.id}`)
   })
 
-  it('has pages, cursors and attributes as any other', async () => {
+  it('combines with pages, cursors and attributes', async () => {
     const filter = 'displayName pr'
     const page = await list({ filter, startIndex: '2', count: '1', attributes: 'userName' })
     expect(page.body).toMatchObject({ totalResults: 3, itemsPerPage: 1, startIndex: 2 })
@@ -149,7 +149,7 @@ describe('a filter', () => {
     expect(seen.sort()).toEqual(['ada', 'bea', 'cid'])
   })
 
-  it('says the same of everyone by the database and by the scan', async () => {
+  it('finds the same users by the database and by the scan', async () => {
     const words = ['ada', 'b', 'L', 'work.example', '', 'E-1', 'Contractor', 'ß', '"']
     const attribute = fc.constantFrom('userName', 'name.familyName', 'externalId', 'id')
     const op = fc.constantFrom('eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le')
@@ -214,7 +214,7 @@ describe('among more users than are read one by one', () => {
       )
   }, 120_000)
 
-  it('a narrow filter finds them by any attribute, and a wide one is told to be narrower', async () => {
+  it('a narrow filter finds users by any attribute, and a wide filter gets tooMany', async () => {
     for (const filter of [
       'displayName eq "CROWD 777"',
       'emails eq "crowd-000777@other.example"',

@@ -252,7 +252,7 @@ describe('a list', () => {
     ])
   })
 
-  it('takes the largest number of the sender for all, and for none', async () => {
+  it('accepts the largest integers as count and startIndex', async () => {
     for (const most of ['2147483647', '9223372036854775807']) {
       expect((await list({ count: most })).body).toMatchObject({ itemsPerPage: 4, startIndex: 1 })
       expect((await list({ startIndex: most })).body).toMatchObject({ itemsPerPage: 0 })
@@ -285,7 +285,7 @@ describe('a list', () => {
         })
   })
 
-  it('is asked for by POST too, of one type or of both (RFC 7644 §3.4.3)', async () => {
+  it('is answered to POST .search of one type or of both (RFC 7644 §3.4.3)', async () => {
     const schemas = ['urn:ietf:params:scim:api:messages:2.0:SearchRequest']
     await site.scim.group('Staff')
     const users = await site.scim.send('POST', '/Users/.search', {
