@@ -121,6 +121,24 @@ describe('a filter', () => {
     expect(await found(filter)).toEqual(wanted)
   })
 
+  it.each([
+    'emails pr',
+    'emails.value pr',
+    'emails.type pr',
+    'emails[type pr]',
+    'emails[primary eq true]',
+    'emails.type eq "work"',
+    'emails.type eq "work" and emails.value co "usual@"',
+    'emails.type sw "w"',
+    'emails[type eq "work" and value co "usual@"]',
+  ])('finds a user by the only address of type work: %s', async (filter) => {
+    const emails = [{ value: 'usual@work.example', type: 'work', primary: true }]
+    const { id } = await site.scim.user('usual', { emails })
+    const all = await found(filter)
+    await site.scim.send('DELETE', `/Users/${id}`)
+    expect(all).toContain('usual')
+  })
+
   it('finds a member by the name of the group', async () => {
     const { body } = await list({ filter: 'userName eq "bea"' })
     const [{ id }] = body.Resources

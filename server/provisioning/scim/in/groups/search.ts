@@ -15,13 +15,7 @@ import { compareKeys, sortKeyBy } from '../order.ts'
 import type { Page } from '../paging.ts'
 import { ownAttributes } from '../schema/attribute.ts'
 import { groupType } from '../schema/group-schema.ts'
-import {
-  isSortable,
-  notFilterable,
-  notSortable,
-  refuseUnsearchable,
-  searchKey,
-} from '../schema/searchable.ts'
+import { isSortable, notSortable, refuseUnsearchable, searchKey } from '../schema/searchable.ts'
 import { groupResource } from './resource.ts'
 
 const keyOf = (path: AttributePath): string => searchKey(groupType, path)
@@ -68,7 +62,8 @@ const settled = async (
     case 'not':
       return { op: 'not', term: await settled(storage, view, filter.term) }
     default:
-      if (keyOf(filter.path).startsWith('members')) throw notFilterable(groupType, filter.path)
+      if (keyOf(filter.path).startsWith('members'))
+        throw invalidFilter('groups are filtered by members with eq alone: members.value eq "…"')
       refuseUnsearchable(groupType, filter)
       return filter
   }

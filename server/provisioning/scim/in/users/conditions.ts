@@ -306,9 +306,11 @@ export const conditionsFor = (
       return both(inner.filter(isLeaf).map((one) => likely(one, leaf.path)))
     }
     const isText = 'value' in leaf && texts.includes(leaf.op) && typeof leaf.value === 'string'
-    if (isText && keyOf(path) === 'emails.value') {
-      const isValue = list === undefined || leaf.path.name.toLowerCase() === 'value'
-      return isValue ? emailLike(leaf, String(leaf.value)) : undefined
+    if (path.name.toLowerCase() === 'emails') {
+      // The own address of a user is no attribute unless it differs from the usual one in more than its value.
+      if (leaf.op === 'pr') return sql<SqlBool>`(users.email_key is not null or ${hasEmails})`
+      const part = list ? `emails.${leaf.path.name.toLowerCase()}` : keyOf(path)
+      return isText && part === 'emails.value' ? emailLike(leaf, String(leaf.value)) : undefined
     }
     const key = storedKey(path)
     if (key === undefined) return undefined
