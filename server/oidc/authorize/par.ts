@@ -60,7 +60,9 @@ export const par = (
       request.headers['dpop'] === undefined
         ? undefined
         : await dpop.provenKey(issuer, request, client)
-    if (jkt !== undefined) reply.headers(dpop.nonceHeader(issuer))
+    // The token request follows, with a proof that needs a nonce (RFC 9449 §8.2).
+    if (jkt !== undefined || client.doc.dpopBoundAccessTokens)
+      reply.headers(dpop.nonceHeader(issuer))
     if (jkt !== undefined && dpopJkt !== undefined && jkt !== dpopJkt)
       throw invalidDpopProof('dpop_jkt is not the key of the proof')
     const { requestUri, statements } = pushedRequests.create(
@@ -79,6 +81,7 @@ export const par = (
   ): Promise<FastifyReply> => {
     const form = formOf(request)
     const issuer = await freshIssuer(issuers, request)
+    dpop.checkNonce(issuer, request, form)
     const { client } = await authenticateClient(issuer, request, form)
     allowOriginOf(client, request, reply)
     const place = { issuer, client, sourceIp: request.ip }

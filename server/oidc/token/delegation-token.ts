@@ -74,6 +74,7 @@ export const delegationToken = (parts: DelegationEndpointParts): Endpoint => {
     const form = formOf(request)
     const issuer = await freshIssuer(issuers, request)
     const isToken = /^(bearer|dpop)\b/i.test(request.headers.authorization ?? '')
+    if (!isToken) dpop.checkNonce(issuer, request, form)
     const { client, provenKey, ownToken }: Caller = isToken
       ? await byToken(issuer, request, form)
       : await authenticateClient(issuer, request, form)

@@ -6,7 +6,7 @@
 
 import { createHash, createHmac } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { calculateJwkThumbprint, EmbeddedJWK, errors, type JWTPayload } from 'jose'
+import { calculateJwkThumbprint, decodeJwt, EmbeddedJWK, errors, type JWTPayload } from 'jose'
 import { publicKeyFault } from '#schemas/public-keys/public-keys.ts'
 import { verifyWith } from '#server/keys/remote/verify-jwt.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -19,6 +19,7 @@ import type { Issuer } from '#server/tokens/issuers.ts'
 import { signingAlgorithmsFor } from '../client-auth/client-keys.ts'
 import { type ErrorOptions, invalidDpopProof, type OAuthError, oauthError } from '../errors.ts'
 import { addressOf } from '../issuer.ts'
+import type { Parameters } from '../parameters.ts'
 import { dpopAlgorithms, type ErrorCode } from '../vocabulary.ts'
 import { resourceMetadataPath } from './bearer.ts'
 
@@ -33,6 +34,12 @@ export interface PresentedToken {
 }
 
 export interface Dpop {
+  /**
+   * Before a client authenticates by an assertion, which is good once: throws use_dpop_nonce where the proof has no nonce
+   * of ours, so that the client can repeat the request with the same assertion (RFC 9449 §8). The proof is not verified;
+   * one that cannot be read is left to `provenKey`.
+   */
+  checkNonce(issuer: Issuer, request: FastifyRequest, form: Parameters): void
   /**
    * Where tokens are issued: the thumbprint of the key that they will be bound to. Nothing where the request has no
    * proof and the client needs none.
@@ -63,6 +70,9 @@ const nonceAges = [0, 1, 2]
 const longestProof = 8192
 const longestId = 255
 const purpose = 'dpop'
+
+/** Where tokens are issued (§8); at a resource it is a 401 with a challenge. */
+const wrongNonce = oauthError('use_dpop_nonce')
 
 /** At a resource of the realm (§7.1, RFC 9728 §5.1). */
 const refusedAt =
@@ -102,6 +112,16 @@ const sameAddress = (given: unknown, address: string): boolean => {
   return url.href === URL.parse(address)?.href
 }
 
+/** The claims of a proof that nothing has verified; nothing where it has no readable ones. */
+const unverified = (proof: string): JWTPayload | undefined => {
+  if (proof.length > longestProof) return undefined
+  try {
+    return decodeJwt(proof)
+  } catch {
+    return undefined
+  }
+}
+
 /** The thumbprint of the key that a token is bound to (§6.1). */
 export const boundKey = (claims: Claims): unknown =>
   (claims['cnf'] as { jkt?: unknown } | undefined)?.jkt
@@ -112,8 +132,10 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
   const thisMinute = (): number => Math.floor(clock.now() / nonceMs)
   const nonceHeader = (issuer: Issuer) => ({ 'dpop-nonce': nonceOf(issuer, thisMinute()) })
 
-  const checkNonce = (nonce: unknown, { issuer, needsNonce, wrongNonce }: Expected): void => {
-    if (nonce === undefined && !needsNonce) return
+  const insistOnNonce = (
+    nonce: unknown,
+    { issuer, wrongNonce }: Pick<Expected, 'issuer' | 'wrongNonce'>,
+  ): void => {
     const minute = thisMinute()
     const isOurs =
       typeof nonce === 'string' &&
@@ -155,7 +177,7 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
 
   /** The thumbprint of the key, once everything about the proof is right. */
   const check = async (proof: string, expected: Expected, token?: string): Promise<string> => {
-    const { method, address, invalid } = expected
+    const { method, address, invalid, needsNonce } = expected
     const { payload, jkt } = await verify(proof, expected)
     const { iat = 0, jti, htm, htu, ath, nonce } = payload
     if (typeof jti !== 'string' || jti === '' || jti.length > longestId)
@@ -165,13 +187,20 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
     if (Math.abs(clock.now() / 1000 - iat) > window) throw invalid('the proof is not of this time')
     if (token !== undefined && ath !== createHash('sha256').update(token).digest('base64url'))
       throw invalid('the proof is for another token')
-    checkNonce(nonce, expected)
+    if (nonce !== undefined || needsNonce) insistOnNonce(nonce, expected)
     await checkFirst(expected, jkt, jti)
     return jkt
   }
 
   return {
     nonceHeader,
+
+    checkNonce: (issuer, { headers }, form) => {
+      const proof = headers['dpop']
+      if (proof === undefined || form.get('client_assertion') === undefined) return
+      const claims = unverified(String(proof))
+      if (claims) insistOnNonce(claims['nonce'], { issuer, wrongNonce })
+    },
 
     provenKey: async (issuer, request, client) => {
       const { doc } = client
@@ -184,7 +213,7 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
         method: request.method,
         address: addressOf(issuer, request),
         invalid: invalidDpopProof,
-        wrongNonce: oauthError('use_dpop_nonce'),
+        wrongNonce,
         needsNonce: true,
         algorithms: signingAlgorithmsFor(client, dpopAlgorithms),
       })

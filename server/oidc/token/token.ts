@@ -13,6 +13,7 @@ import { unauthorizedClient, unsupportedGrantType } from '../errors.ts'
 import { freshIssuer, knownIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf } from '../parameters.ts'
 import { dpopAlgorithms, wireName } from '../vocabulary.ts'
+import type { Dpop } from './dpop.ts'
 import type { Grant } from './grants/grant.ts'
 import { answerSchema, createAnswerTokens, type TokenRequestParts } from './token-request.ts'
 
@@ -21,6 +22,7 @@ export interface TokenEndpointParts extends TokenRequestParts {
   readonly grants: readonly Grant[]
   readonly authenticateClient: AuthenticateClient
   readonly preflights: Preflights
+  readonly dpop: Dpop
 }
 
 const path = '/token'
@@ -51,7 +53,7 @@ const descriptionOf = (grants: readonly Grant[]) =>
   })
 
 export const token = (parts: TokenEndpointParts): Endpoint => {
-  const { issuers, grants, authenticateClient, preflights } = parts
+  const { issuers, grants, authenticateClient, preflights, dpop } = parts
   const byWireName = new Map(grants.map((grant) => [wireName(grant.name), grant]))
   const answer = createAnswerTokens(parts)
 
@@ -63,6 +65,7 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
     const named = byWireName.get(form.get('grant_type') ?? '')
     const grant = named?.variant?.(form) ?? named
     const issuer = await (grant?.clientOnly ? knownIssuer : freshIssuer)(issuers, request)
+    dpop.checkNonce(issuer, request, form)
     const shown = await grant?.clientByToken?.(issuer, request)
     const client = shown ?? (await authenticateClient(issuer, request, form)).client
     allowOriginOf(client, request, reply)

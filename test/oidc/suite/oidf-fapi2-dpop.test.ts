@@ -65,6 +65,52 @@ describe.each(anyBackend)('fapi2-security-profile-final-test-plan, DPoP, on $nam
     isRefused(await fapi.exchange(code, {}, { key: undefined }), 400, 'invalid_dpop_proof')
   })
 
+  it.each([
+    ['/token', { grant_type: 'refresh_token', refresh_token: 'x' }, 400, 'invalid_grant'],
+    ['/par', { response_type: 'code', redirect_uri: 'https://x' }, 400, 'invalid_request'],
+    [
+      '/agent/delegation/token',
+      { grant_type: 'urn:ietf:params:oauth:grant-type:token-exchange' },
+      400,
+      'unauthorized_client',
+    ],
+  ])(
+    'a nonce challenge of %s leaves the client assertion unused (RFC 9449 §8)',
+    async (path, fields, status, error) => {
+      const assertion = await fapi.assertion()
+      const sending = { key: fapi.key, assertion }
+      isRefused(
+        await fapi.send(path, fields, { ...sending, proof: { nonce: 'old' } }),
+        400,
+        'use_dpop_nonce',
+      )
+      isRefused(await fapi.send(path, fields, sending), status, error)
+      isRefused(await fapi.send(path, fields, sending), 401, 'invalid_client')
+    },
+  )
+
+  it('a proof that cannot be read is no nonce challenge', async () => {
+    const fields = {
+      grant_type: 'refresh_token',
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: await fapi.assertion(),
+    }
+    for (const dpop of ['nonsense', 'a.b.c', 'x'.repeat(9000)]) {
+      const client_assertion = await fapi.assertion()
+      const reply = await fapi.site.post('/token', { ...fields, client_assertion }, { dpop })
+      isRefused(reply, 400, 'invalid_dpop_proof')
+    }
+  })
+
+  it('a pushed request is answered with the nonce for the token request (RFC 9449 §8.2)', async () => {
+    const { status, headers } = await fapi.push()
+    expect(status).toBe(201)
+    const nonce = headers.get('dpop-nonce') ?? undefined
+    const fields = { grant_type: 'refresh_token', refresh_token: 'x' }
+    const reply = await fapi.send('/token', fields, { key: fapi.key, proof: { nonce } })
+    isRefused(reply, 400, 'invalid_grant')
+  })
+
   it('fapi2-security-profile-final-dpop-negative-tests', async () => {
     const { code } = await fapi.authorize()
     const jti = newId()

@@ -146,12 +146,13 @@ export const openFapi = async (
 
   const send: Fapi['send'] = async (path, fields, sending = {}) => {
     const { by = client, proof: claims, proofHeader } = sending
+    // As the suite, and most clients: the repetition with the nonce has a new proof and the same assertion.
+    const client_assertion =
+      'assertion' in sending ? sending.assertion : await assertion({}, {}, by)
     const attempt = async (nonce?: string): Promise<Reply> => {
       const headers: Record<string, string> = {}
       const about = { htm: 'POST', htu: `${site.issuer}${path}`, nonce, ...claims }
       if (sending.key) headers['dpop'] = await proof(sending.key, about, proofHeader)
-      const client_assertion =
-        'assertion' in sending ? sending.assertion : await assertion({}, {}, by)
       const authenticated = { client_assertion_type: assertionType, client_assertion }
       return site.post(path, present({ ...authenticated, ...fields }), headers)
     }
