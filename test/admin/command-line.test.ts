@@ -249,7 +249,7 @@ describe.each(backends)('the command line on $name', (backend) => {
     const { away = '' } = await person.submit(page, { decision: 'allow' })
     await expect(
       openid.authorizationCodeGrant(config, new URL(away), { pkceCodeVerifier }),
-    ).rejects.toMatchObject({ error: 'invalid_dpop_proof' })
+    ).rejects.toMatchObject({ error: 'invalid_request' })
     for (const other of [
       'http://localhost:49152/callback',
       'https://evil.example/callback',

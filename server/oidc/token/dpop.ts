@@ -17,7 +17,13 @@ import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { signingAlgorithmsFor } from '../client-auth/client-keys.ts'
-import { type ErrorOptions, invalidDpopProof, type OAuthError, oauthError } from '../errors.ts'
+import {
+  type ErrorOptions,
+  invalidDpopProof,
+  invalidRequest,
+  type OAuthError,
+  oauthError,
+} from '../errors.ts'
 import { addressOf } from '../issuer.ts'
 import type { Parameters } from '../parameters.ts'
 import { dpopAlgorithms, type ErrorCode } from '../vocabulary.ts'
@@ -205,8 +211,14 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
     provenKey: async (issuer, request, client) => {
       const { doc } = client
       const proof = request.headers['dpop']
+      // A parameter that is missing, no proof that is bad (RFC 6749 §5.2, RFC 9449 §5).
       if (proof === undefined && doc.dpopBoundAccessTokens)
-        throw invalidDpopProof('the client must prove possession of a key')
+        throw invalidRequest(
+          'the DPoP proof is missing: the tokens of the client are bound to a key',
+          {
+            headers: nonceHeader(issuer),
+          },
+        )
       if (proof === undefined) return undefined
       return check(String(proof), {
         issuer,

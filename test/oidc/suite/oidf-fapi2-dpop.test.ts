@@ -62,7 +62,7 @@ describe.each(anyBackend)('fapi2-security-profile-final-test-plan, DPoP, on $nam
 
   it('fapi2-security-profile-final-ensure-holder-of-key-required', async () => {
     const { code } = await fapi.authorize()
-    isRefused(await fapi.exchange(code, {}, { key: undefined }), 400, 'invalid_dpop_proof')
+    isRefused(await fapi.exchange(code, {}, { key: undefined }), 400, 'invalid_request')
   })
 
   it.each([

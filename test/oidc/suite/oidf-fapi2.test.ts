@@ -237,7 +237,7 @@ describe.each(anyBackend)('fapi2-security-profile-final-test-plan on $name', (ba
     const fields = { grant_type: 'refresh_token', refresh_token: first.refresh_token }
     const stolen = await fapi.send('/token', fields, { by: fapi.client2, key: fapi.key })
     isRefused(stolen, 400, 'invalid_grant')
-    isRefused(await fapi.send('/token', fields), 400, 'invalid_dpop_proof')
+    isRefused(await fapi.send('/token', fields), 400, 'invalid_request')
     const { status, body } = await fapi.send('/token', fields, { key: fapi.key })
     expect([status, body.token_type]).toEqual([200, 'DPoP'])
     expect((await fapi.userinfo(body.access_token)).status).toBe(200)

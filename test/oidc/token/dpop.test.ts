@@ -96,7 +96,8 @@ describe.each(backends)('DPoP on $name', (backend) => {
 
   it('wants a proof of clients whose tokens must be bound', async () => {
     nonce = await freshNonce()
-    await expect(site.token(bound)).rejects.toThrow('invalid_dpop_proof')
+    await expect(site.token(bound)).rejects.toThrow('invalid_request')
+    expect((await send('nonsense', bound)).body.error).toBe('invalid_dpop_proof')
     expect((await send(await proof(), bound)).body.token_type).toBe('DPoP')
   })
 

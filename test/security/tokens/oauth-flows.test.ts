@@ -95,7 +95,7 @@ describe.each(backends)('every grant on $name', (backend) => {
     const refused = await answers(flows)
     await change(world.site, `/clients/${world.every.id}`, { dpopBoundAccessTokens: false })
     expect(refused).toEqual(
-      all('400 invalid_dpop_proof', { client_credentials: '400 invalid_dpop_proof' }),
+      all('400 invalid_request', { client_credentials: '400 invalid_request' }),
     )
   })
 

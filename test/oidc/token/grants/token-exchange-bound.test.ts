@@ -71,7 +71,7 @@ describe.each(backends)('exchange of bound tokens on $name', (backend) => {
   })
 
   it('takes a key of its own from a service that received the token, and binds the new token to it', async () => {
-    expect(await exchanged(service)).toBe('invalid_dpop_proof')
+    expect(await exchanged(service)).toBe('invalid_request')
     expect(await exchanged(service, keyOfService)).toEqual({
       jkt: await thumbprintOf(keyOfService),
     })

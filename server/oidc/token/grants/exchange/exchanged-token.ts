@@ -9,7 +9,7 @@ import { offlineScope, openidScope, parseScope } from '#server/tokens/access/sco
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
-import { invalidDpopProof, invalidRequest, type OAuthError } from '../../../errors.ts'
+import { invalidRequest, type OAuthError } from '../../../errors.ts'
 import { boundKey } from '../../dpop.ts'
 import type { GrantContext } from '../grant.ts'
 import { createLiveIdToken } from './live-id-token.ts'
@@ -60,7 +60,7 @@ const checkBinding = (
   const isHolder = holder.clientId === client.clientId
   if (isHolder && boundKey(claims) !== jkt) throw badToken(name, 'it is bound to another key')
   if (jkt === undefined)
-    throw invalidDpopProof(`the ${name} is bound to a key: prove a key of the client by DPoP`)
+    throw invalidRequest(`the ${name} is bound to a key: prove a key of the client by DPoP`)
 }
 
 export const createReadExchangedToken = ({
