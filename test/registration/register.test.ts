@@ -35,6 +35,7 @@ describe.each(backends)('client registration on $name', (backend) => {
         contacts: ['ops@app.example'],
         client_uri: 'https://app.example/',
         policy_uri: 'https://app.example/privacy',
+        initiate_login_uri: 'https://app.example/start',
         software_id: 'shop',
         software_version: '2.1',
         scope: 'openid email',
@@ -53,6 +54,7 @@ describe.each(backends)('client registration on $name', (backend) => {
       contacts: ['ops@app.example'],
       client_uri: 'https://app.example/',
       policy_uri: 'https://app.example/privacy',
+      initiate_login_uri: 'https://app.example/start',
       software_id: 'shop',
       software_version: '2.1',
       scope: 'openid email',
@@ -89,10 +91,12 @@ describe.each(backends)('client registration on $name', (backend) => {
   })
 
   it('reads, replaces and deletes the client with its registration access token (RFC 7592)', async () => {
-    const first = await registered({ ...web, contacts: ['a@app.example'] })
+    const login = { initiate_login_uri: 'https://app.example/start' }
+    const first = await registered({ ...web, ...login, contacts: ['a@app.example'] })
     const url = first.registration_client_uri
     const read = await site.manage('GET', url, first.registration_access_token)
     expect([read.status, read.body.client_name]).toEqual([200, 'Web shop'])
+    expect(read.body).toMatchObject(login)
     expect(read.body.registration_access_token).toBe(first.registration_access_token)
     expect(read.body).not.toHaveProperty('client_secret')
 
@@ -100,10 +104,12 @@ describe.each(backends)('client registration on $name', (backend) => {
       client_id: first.client_id,
       client_secret: first.client_secret,
       redirect_uris: ['https://app.example/other'],
+      initiate_login_uri: 'https://app.example/begin',
     })
     expect(replaced.status).toBe(200)
     expect(replaced.body).toMatchObject({
       client_id: first.client_id,
+      initiate_login_uri: 'https://app.example/begin',
       redirect_uris: ['https://app.example/other'],
     })
     // What is left out is no longer registered (RFC 7592 §2.2).
@@ -321,6 +327,8 @@ describe.each(backends)('client registration on $name', (backend) => {
       [{ ...web, response_types: ['token'] }, 'invalid_client_metadata'],
       [{ ...web, id_token_signed_response_alg: 'none' }, 'invalid_client_metadata'],
       [{ ...web, subject_type: 'secret' }, 'invalid_client_metadata'],
+      [{ ...web, initiate_login_uri: 'http://app.example/start' }, 'invalid_client_metadata'],
+      [{ ...web, initiate_login_uri: 'start' }, 'invalid_client_metadata'],
       [{ ...web, jwks: { keys: [{ kty: 'oct', k: 'eA' }] } }, 'invalid_client_metadata'],
       [{ ...web, software_statement: 'x' }, 'invalid_software_statement'],
     ] as const) {

@@ -45,6 +45,7 @@ const descriptive = {
   application_type: 'text',
   scope: 'text',
   client_uri: 'text',
+  initiate_login_uri: 'text',
   logo_uri: 'text',
   contacts: 'texts',
   software_id: 'text',

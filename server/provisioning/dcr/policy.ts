@@ -149,6 +149,11 @@ const checkWords = (metadata: Metadata): void => {
     throw invalidMetadata(`application_type: "${type}" must be web or native`)
   if (subject !== undefined && subject !== 'public' && subject !== 'pairwise')
     throw invalidMetadata(`subject_type: "${subject}" must be public or pairwise`)
+  const { initiate_login_uri: login } = metadata
+  if (login !== undefined && URL.parse(login)?.protocol !== 'https:')
+    throw invalidMetadata(
+      `initiate_login_uri: "${login}" must use https (OIDC Core §4, OIDC Registration §2)`,
+    )
   for (const name of ['token_endpoint_auth_signing_alg', 'request_object_signing_alg'] as const) {
     const algorithm = metadata[name]
     if (algorithm !== undefined && !signingAlgorithms.includes(algorithm))
