@@ -131,6 +131,7 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
             scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer',
             token,
             claims,
+            client,
             address: `${baseUrl}${request.url.split('?', 1)[0]}`,
           })
       } catch (error) {

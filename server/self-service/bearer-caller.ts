@@ -66,7 +66,7 @@ export const createBearerCaller = (parts: BearerCallerParts) => {
     const { client, claims } = verified
     allowOriginOf(client, request, reply)
     const address = requestAddress(issuer, request)
-    await dpop.checkPossession(issuer, request, { ...presented, claims, address })
+    await dpop.checkPossession(issuer, request, { ...presented, claims, client, address })
     insistOnOwn(issuer, verified)
     return { client, user: undefined }
   }

@@ -55,7 +55,7 @@ export const delegationToken = (parts: DelegationEndpointParts): Endpoint => {
     const verified = await verifier.accessToken(issuer, presented.token)
     if (!verified) throw refuseToken(issuer, 'it is forged, expired or revoked')
     const { claims, client, account } = verified
-    await dpop.checkPossession(issuer, request, { ...presented, claims })
+    await dpop.checkPossession(issuer, request, { ...presented, claims, client })
     if (account?.id !== client.id) throw refuseToken(issuer, "it is not a client's own")
     if (![claims['aud']].flat().includes(issuer.url))
       throw refuseToken(issuer, 'it is for another audience')

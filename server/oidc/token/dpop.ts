@@ -35,6 +35,8 @@ export interface PresentedToken {
   readonly token: string
   /** What the token says, verified. */
   readonly claims: Claims
+  /** The client that the token was issued to: its profile rules out algorithms here as well. */
+  readonly client: TokenClient
   /** Where the request came to; left out where that is below the issuer. */
   readonly address?: string
 }
@@ -231,7 +233,7 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
       })
     },
 
-    checkPossession: async (issuer, request, { scheme, token, claims, address }) => {
+    checkPossession: async (issuer, request, { scheme, token, claims, client, address }) => {
       const bound = boundKey(claims)
       const invalidToken = refusedAt(issuer, 'invalid_token')
       const invalidProof = refusedAt(issuer, 'invalid_dpop_proof')
@@ -249,7 +251,7 @@ export const createDpop = ({ storage, grantsStore, clock, dpopKey }: DpopParts):
         invalid: invalidProof,
         wrongNonce: refusedAt(issuer, 'use_dpop_nonce'),
         needsNonce: false,
-        algorithms: dpopAlgorithms,
+        algorithms: signingAlgorithmsFor(client, dpopAlgorithms),
       }
       if ((await check(String(proof), expected, token)) !== bound)
         throw invalidToken('the token is bound to another key')

@@ -111,6 +111,7 @@ export const userTokenOf = async (
   await dpop.checkPossession(issuer, request, {
     ...presented,
     claims,
+    client: verified.client,
     ...(address === undefined ? {} : { address }),
   })
   const user = userOf(issuer, verified, resource)

@@ -58,7 +58,7 @@ export const protectionCaller = async (
   if (!verified) throw refuseToken(issuer, 'it is forged, expired or revoked')
   const { client, account, user, claims } = verified
   allowOriginOf(client, request, reply)
-  await dpop.checkPossession(issuer, request, { ...presented, claims })
+  await dpop.checkPossession(issuer, request, { ...presented, claims, client })
   if (account && account.id !== client.id)
     throw refuseToken(issuer, 'it is of the service account of another client')
   refuseUnlessMeant(issuer, verified)

@@ -1,5 +1,6 @@
 /** The modules of the FAPI 2 security profile (final) about proofs of possession, each under its own name. */
 
+import { exportJWK, importJWK } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
@@ -109,6 +110,22 @@ describe.each(anyBackend)('fapi2-security-profile-final-test-plan, DPoP, on $nam
     const fields = { grant_type: 'refresh_token', refresh_token: 'x' }
     const reply = await fapi.send('/token', fields, { key: fapi.key, proof: { nonce } })
     isRefused(reply, 400, 'invalid_grant')
+  })
+
+  it('a proof by RS256 is refused where tokens are issued and where they are used (FAPI 2.0 §5.4.1)', async () => {
+    const key = await makeKey('PS256')
+    // One key for both algorithms: a jwk without alg leaves the choice to the header.
+    expect(key.jwk).not.toHaveProperty('alg')
+    const privateKey = await importJWK(await exportJWK(key.privateKey), 'RS256')
+    if (privateKey instanceof Uint8Array) throw new Error('a secret')
+    const weak = { ...key, alg: 'RS256', privateKey }
+    const { code } = await fapi.authorize()
+    isRefused(await fapi.exchange(code, {}, { key: weak }), 400, 'invalid_dpop_proof')
+    const { access_token } = (await fapi.exchange(code, {}, { key })).body
+    expect((await fapi.userinfo(access_token, { key })).status).toBe(200)
+    const refused = await fapi.userinfo(access_token, { key: weak })
+    expect(refused.status).toBe(401)
+    expect(refused.headers.get('www-authenticate')).toContain('error="invalid_dpop_proof"')
   })
 
   it('fapi2-security-profile-final-dpop-negative-tests', async () => {

@@ -212,7 +212,9 @@ describe.each(backends)('DPoP on $name', (backend) => {
         headers: dpop === undefined ? {} : { dpop },
         routeOptions: { url: '/realms/:realm/userinfo' },
       } as unknown as FastifyRequest
-      const presented = { scheme, token, claims: claimsOf(token) }
+      const verified = await site.server.areas.tokens.verifier.accessToken(issuer, token)
+      if (!verified) throw new Error('no token')
+      const presented = { ...verified, scheme, token }
       return site.server.areas.oidc.dpop
         .checkPossession(issuer, request, presented)
         .then(() => undefined)

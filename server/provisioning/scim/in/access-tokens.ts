@@ -10,6 +10,7 @@ import type { ProvisioningDoc } from '#schemas/kinds/provisioning/provisioning.t
 import { Role } from '#schemas/kinds/users/role.ts'
 import { type ScimScope, scimScopes } from '#schemas/wire/scim.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import type { Ranks } from '#server/users/permissions.ts'
@@ -26,7 +27,11 @@ export interface Possession {
   checkPossession(
     issuer: Issuer,
     request: FastifyRequest,
-    presented: PresentedToken & { readonly claims: Claims; readonly address: string },
+    presented: PresentedToken & {
+      readonly claims: Claims
+      readonly client: TokenClient
+      readonly address: string
+    },
   ): Promise<void>
 }
 
@@ -97,6 +102,7 @@ export const createAccessTokens = ({ verifier, possession, ranks }: AccessTokenP
         await possession.checkPossession(issuer, request, {
           ...presented,
           claims,
+          client,
           address: addressOf(issuer, request),
         })
     } catch (error) {
