@@ -84,7 +84,7 @@ export const parametersText = (
 ): string => {
   const text = new URLSearchParams(more)
   for (const name of parameters.names())
-    if (!without.has(name) && !(name in more))
+    if (!without.has(name) && !Object.hasOwn(more, name))
       for (const value of parameters.all(name)) text.append(name, value)
   return text.toString()
 }

@@ -1,6 +1,7 @@
 /** The actor of a token: the claims `act` and `may_act` (RFC 8693 §4.1, §4.4). */
 
 import { isObject } from '#schemas/json-schema.ts'
+import { own } from '#schemas/own.ts'
 import { type Doer, doerOf } from '#server/sessions/doer.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -20,7 +21,7 @@ const deepest = 5
 export const mayAct = ({ url }: Issuer, named: unknown, actor: Actor): boolean => {
   if (!isObject(named) || Object.keys(named).length === 0) return false
   const known: Readonly<Record<string, string>> = { ...actor, iss: url }
-  return Object.entries(named).every(([name, value]) => known[name] === value)
+  return Object.entries(named).every(([name, value]) => own(known, name) === value)
 }
 
 const depthOf = (act: unknown): number => (isObject(act) ? 1 + depthOf(act['act']) : 0)

@@ -172,6 +172,7 @@ describe.each(backends)('ID-JAGs of a realm on $name', (backend) => {
       { subject_token_type: '' },
       { subject_token_type: 'urn:ietf:params:oauth:token-type:access_token' },
       { subject_token_type: 'urn:ietf:params:oauth:token-type:saml2' },
+      ...Object.getOwnPropertyNames(Object.prototype).map((name) => ({ subject_token_type: name })),
       { audience: '' },
       { actor_token: ofWiki.id_token, actor_token_type: idType },
       { actor_token_type: idType },

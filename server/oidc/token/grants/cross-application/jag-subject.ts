@@ -3,6 +3,7 @@
  * a refresh token, which is judged as at a refresh and stays unspent. Whatever ends the grant ends this too.
  */
 
+import { own } from '#schemas/own.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { GrantData, GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { LiveGrant } from '#server/tokens/verify.ts'
@@ -57,7 +58,7 @@ export const createReadJagSubject = (parts: JagSubjectParts): ReadJagSubject => 
   return async (context) => {
     const { form } = context
     const value = form.require('subject_token')
-    const read = readers[form.require('subject_token_type')]
+    const read = own(readers, form.require('subject_token_type'))
     if (!read)
       throw invalidRequest(`subject_token_type must be one of ${Object.keys(readers).join(', ')}`)
     const { grant, user, until } = await read(context, value)
