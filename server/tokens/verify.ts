@@ -78,11 +78,12 @@ const KEPT = 1000
 const text = (value: unknown): string | undefined =>
   typeof value === 'string' && refusal(value) === undefined ? value : undefined
 
-/** The clients in a chain of actors (RFC 8693 §4.1), the last first. */
-const actingClients = (act: unknown): string[] => {
+/** The clients of the issuer in a chain of actors (RFC 8693 §4.1), the last first; an ID-JAG may name those of another. */
+const actingClients = (issuer: Pick<Issuer, 'url'>, act: unknown): string[] => {
   if (typeof act !== 'object' || act === null) return []
-  const { client_id: clientId, act: before } = act as Claims
-  return [...(typeof clientId === 'string' ? [clientId] : []), ...actingClients(before)]
+  const { client_id: clientId, iss = issuer.url, act: before } = act as Claims
+  const own = typeof clientId === 'string' && iss === issuer.url ? [clientId] : []
+  return [...own, ...actingClients(issuer, before)]
 }
 
 export const createVerifier = (parts: VerifierParts): Verifier => {
@@ -177,14 +178,15 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
    * another service has exchanged. Undefined if one of them is disabled or gone.
    */
   const clientsBehind = async (
-    { view }: Issuer,
+    issuer: Issuer,
     { claims, client, account, grant: row }: VerifiedToken,
   ): Promise<ReadonlySet<string> | undefined> => {
+    const { view } = issuer
     const first = account?.id ?? row?.client_id ?? client.id
     const documents = [
       ...(first === client.id ? [] : [await view.byId(Client.kind, first)]),
       ...(await Promise.all(
-        actingClients(claims['act'])
+        actingClients(issuer, claims['act'])
           .filter((one) => one !== client.clientId)
           .map((one) => view.get(Client.kind, one)),
       )),

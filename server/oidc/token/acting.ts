@@ -26,16 +26,18 @@ export const mayAct = ({ url }: Issuer, named: unknown, actor: Actor): boolean =
 
 const depthOf = (act: unknown): number => (isObject(act) ? 1 + depthOf(act['act']) : 0)
 
-/** The administrator who acts as the user, at the end of the chain; other actors are named with their client. */
+const isClient = (act: Readonly<Record<string, unknown>>): boolean =>
+  act['client_id'] !== undefined || act['iss'] !== undefined
+
+/** The administrator who acts as the user, at the end of the chain; other actors are named with their client or issuer. */
 export const impersonatorIn = (act: unknown): string | undefined => {
   if (!isObject(act)) return undefined
   if (isObject(act['act'])) return impersonatorIn(act['act'])
-  return act['client_id'] === undefined && typeof act['sub'] === 'string' ? act['sub'] : undefined
+  return isClient(act) || typeof act['sub'] !== 'string' ? undefined : act['sub']
 }
 
 /** Whether a client acts for the subject; an administrator who acts as the user has the user's rights. */
-export const isDelegated = (act: unknown): boolean =>
-  isObject(act) && act['client_id'] !== undefined
+export const isDelegated = (act: unknown): boolean => isObject(act) && isClient(act)
 
 /** The actor of what is done with a token of the user. */
 export const doerWith = (userId: string, claims: Claims | undefined): Doer =>
@@ -46,4 +48,31 @@ export const actingChain = (before: unknown, actor: Actor | undefined): Claims =
   if (!actor) return isObject(before) ? { act: before } : {}
   if (depthOf(before) >= deepest) throw invalidRequest('too many have acted for the subject')
   return { act: { ...actor, ...(isObject(before) ? { act: before } : {}) } }
+}
+
+const longestName = 255
+
+const nameIn = (act: Readonly<Record<string, unknown>>, member: string): string | undefined => {
+  const value = act[member]
+  return typeof value === 'string' && value !== '' && value.length <= longestName
+    ? value
+    : undefined
+}
+
+/**
+ * The actors that a token of another issuer names, each with its issuer: `iss` and `sub` identify an actor together, and members
+ * that do not identify one have no meaning here (RFC 8693 §4.1). Undefined where an actor has no `sub`, or there are too many.
+ */
+export const foreignChain = (act: unknown, issuer: string): Claims | undefined => {
+  const sub = isObject(act) ? nameIn(act, 'sub') : undefined
+  if (!isObject(act) || sub === undefined || depthOf(act) > deepest) return undefined
+  const clientId = nameIn(act, 'client_id')
+  const actor = {
+    sub,
+    iss: nameIn(act, 'iss') ?? issuer,
+    ...(clientId === undefined ? {} : { client_id: clientId }),
+  }
+  if (act['act'] === undefined) return actor
+  const before = foreignChain(act['act'], issuer)
+  return before && { ...actor, act: before }
 }

@@ -55,6 +55,53 @@ describe.each(backends)('ID-JAGs at a realm on $name', (backend) => {
     expect(await isActive(body.access_token)).toBe(true)
   })
 
+  it('names the actors of the ID-JAG with their issuer, and tells that no human acts (RFC 8693 §4.1)', async () => {
+    const iss = world.partner.issuer
+    const act = {
+      sub: 'bot-at-partner',
+      client_id: 'bot',
+      exp: 5,
+      act: { iss: 'https://third.example', sub: 'admin' },
+    }
+    const { status, body } = await world.redeem(await world.partnerJag({ act, nhi: true }))
+    expect(status, JSON.stringify(body)).toBe(200)
+    expect(claimsOf(body.access_token)).toMatchObject({ sub: world.aliceAtChat, nhi: true })
+    expect(claimsOf(body.access_token)['act']).toEqual({
+      iss,
+      sub: 'bot-at-partner',
+      client_id: 'bot',
+      act: { iss: 'https://third.example', sub: 'admin' },
+    })
+    // An actor of the provider is no client of this realm, nor one of its administrators.
+    expect(await isActive(body.access_token)).toBe(true)
+    const plain = claimsOf((await world.redeem(await world.partnerJag())).body.access_token)
+    for (const name of ['act', 'nhi', 'may_act']) expect(plain).not.toHaveProperty(name)
+  })
+
+  it('is refused with actors of another form, with too many, and where it names another that may act', async () => {
+    const chain = (length: number): object =>
+      length === 1 ? { sub: 'x' } : { sub: 'x', act: chain(length - 1) }
+    for (const claims of [
+      { act: 'bot' },
+      { act: [] },
+      { act: {} },
+      { act: { client_id: 'bot' } },
+      { act: { sub: 'x', act: 'y' } },
+      { act: chain(6) },
+      { may_act: { client_id: 'another' } },
+      { may_act: { client_id: 'wiki-at-chat', iss: world.partner.issuer } },
+      { may_act: {} },
+      { may_act: null },
+    ])
+      expect([claims, refusalIn(await world.redeem(await world.partnerJag(claims)))]).toEqual([
+        claims,
+        [400, 'invalid_grant'],
+      ])
+    const may_act = { client_id: 'wiki-at-chat' }
+    const { body } = await world.redeem(await world.partnerJag({ may_act, act: chain(5) }))
+    expect(claimsOf(body.access_token)).toMatchObject({ may_act })
+  })
+
   it('records both identities and the provider, refusals with their reason, and counts', async () => {
     expect((await world.redeem(await world.partnerJag())).status).toBe(200)
     expect((await world.redeem(await world.partnerJag({ sub: 'nobody' }))).status).toBe(400)

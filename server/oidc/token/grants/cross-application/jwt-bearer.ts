@@ -10,14 +10,16 @@ import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { ConstraintError } from '#server/storage/contract.ts'
 import type { Agents, BoundAgent } from '#server/tokens/agents/agents.ts'
+import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import { printable } from '#server/users/names.ts'
 import type { Delegations, DelegationTerms } from '../../../delegation/delegations.ts'
 import { invalidGrant, type OAuthError, unauthorizedClient } from '../../../errors.ts'
+import { foreignChain, mayAct } from '../../acting.ts'
 import type { Grant, GrantContext, Issuance } from '../grant.ts'
 import { grantedResources, grantedScope } from './granted.ts'
-import type { ReadAssertion } from './read-assertion.ts'
+import type { Assertion, ReadAssertion } from './read-assertion.ts'
 
 export interface JwtBearerParts {
   readonly clock: Clock
@@ -31,6 +33,9 @@ export interface JwtBearerParts {
 
 const profile = 'urn:ietf:params:oauth:grant-profile:id-jag'
 const purpose = 'id-jag'
+
+const refused = (detail: string): OAuthError =>
+  invalidGrant('the assertion is not good', { detail })
 
 const notAllowed = (): OAuthError =>
   invalidGrant('the user does not allow this client; ask for consent at /authorize')
@@ -57,11 +62,33 @@ export const jwtBearer = (parts: JwtBearerParts): Grant => {
     return scope.filter((one) => consent.has(one))
   }
 
+  /** Actors that the provider names stay named (RFC 8693 §4.1), and its limit on who may act holds for the client too (§4.4). */
+  const actingClaims = (
+    { issuer, client }: GrantContext,
+    { claims, identity }: Pick<Assertion, 'claims' | 'identity'>,
+  ): Claims => {
+    const { act, may_act: named, nhi } = claims
+    const chain = act === undefined ? undefined : foreignChain(act, identity.issuer)
+    if (act !== undefined && !chain) throw refused('act has another form, or too many act')
+    if (
+      named !== undefined &&
+      !mayAct(issuer, named, { sub: client.id, client_id: client.clientId })
+    )
+      throw refused('may_act names another actor')
+    return {
+      ...(chain ? { act: chain } : {}),
+      ...(named === undefined ? {} : { may_act: named }),
+      ...(nhi === true ? { nhi } : {}),
+    }
+  }
+
   const handle = async (context: GrantContext): Promise<Issuance> => {
     const { issuer, client } = context
     if (client.doc.publicClient) throw unauthorizedClient('a public client may not use an ID-JAG')
     const agent = await agentOf(context)
-    const { user, provider, identity, jti, claims, goodUntil } = await read(context)
+    const assertion = await read(context)
+    const { user, provider, identity, jti, claims, goodUntil } = assertion
+    const acting = actingClaims(context, assertion)
     const resources = grantedResources(context, claims)
     const granted = await grantedScope(context, claims)
     const ids = { userId: user.id, agentId: agent?.id ?? '', clientId: client.id }
@@ -81,15 +108,14 @@ export const jwtBearer = (parts: JwtBearerParts): Grant => {
       resources,
       // Not when and how the user signed in there: nothing here asked for it, nor could have.
       authentication: { grantId: grant.id },
+      claims: acting,
       statements: [
         ...statements,
         ...grantsStore.once(issuer.name, purpose, `${identity.issuer} ${jti}`, goodUntil),
         ...(agent ? [delegations.use({ realm: issuer.name, ...ids, scope }, terms.seen)] : []),
       ],
       onConflict: async (error) =>
-        error instanceof ConstraintError
-          ? invalidGrant('the assertion is not good', { detail: 'it was used before' })
-          : notAllowed(),
+        error instanceof ConstraintError ? refused('it was used before') : notAllowed(),
       doer: { actor: client.id, onBehalfOf: user.id },
       detail: `ID-JAG ${printable(jti, 255)} of ${provider.alias}, subject ${printable(identity.subject, 255)}`,
     }
