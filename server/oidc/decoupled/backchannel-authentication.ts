@@ -5,7 +5,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Sessions } from '#server/sessions/sessions.ts'
-import type { Storage } from '#server/storage/contract.ts'
+import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { allowedResources } from '#server/tokens/access/audience.ts'
 import { openidScope } from '#server/tokens/access/scopes.ts'
@@ -27,6 +27,7 @@ import type { RecordRefusal } from '../record-refusal.ts'
 import type { GrantPlace } from '../token/issue.ts'
 import { type ApprovalPageParts, approvals } from './ciba-approvals-page.ts'
 import type { CibaMessage } from './ciba-message.ts'
+import { pendingGuard } from './ciba-requests.ts'
 import type { SignedAuthentication } from './ciba-signed.ts'
 import { pollInterval } from './decoupled-requests.ts'
 
@@ -49,8 +50,6 @@ const path = '/backchannel-authentication'
 /** Seconds. */
 const defaultLifetime = 300
 const longestLifetime = 600
-/** A user is not buried under questions. */
-const mostPending = 10
 /** Short enough to be compared by eye (§7.1). */
 const bindingMessage = /^[\p{L}\p{N}\p{P}\p{S} ]{1,64}$/u
 const notificationToken = /^[A-Za-z0-9\-._~+/]{1,1024}=*$/
@@ -169,8 +168,6 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
     const notification = notificationOf(client, form)
     const resources = allowedResources(client, form.all('resource'))
     const user = await userOf(issuer, client, form)
-    if ((await requests.listOf(issuer.name, user.id)).length >= mostPending)
-      throw accessDenied('too many requests wait for the user')
     const { authReqId, id, expiresAt, statements } = requests.create({
       realm: issuer.name,
       clientId: client.id,
@@ -184,7 +181,11 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
       notificationToken: notification,
     })
     const message = await messageFor(issuer, { id, client, user, expiresAt })
-    await storage.append([...statements, ...message])
+    await storage.commit([...statements, ...message]).catch((error) => {
+      throw error instanceof GuardFailedError && error.guard === pendingGuard
+        ? accessDenied('too many requests wait for the user')
+        : error
+    })
     post.wake()
     return { auth_req_id: authReqId, expires_in: lifetimeSeconds, interval: pollInterval }
   }

@@ -5,8 +5,9 @@ import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { StoredSecret } from '#server/storage/documents/document.ts'
-import { insertRows } from '#server/storage/statements.ts'
+import { guarded, insertRows } from '#server/storage/statements.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
+import { holdUsers } from '#server/users/user-rows.ts'
 import {
   createDecoupledRequests,
   type DecoupledData,
@@ -40,7 +41,10 @@ export interface NewCibaRequest {
 
 export interface CibaRequests extends DecoupledRequests {
   dataOf(row: DecoupledRow): CibaData
-  /** For a transaction; the id goes to the client alone. */
+  /**
+   * For a transaction, which fails the guard `ciba-pending` where as many wait for the user as may; the id goes to the client
+   * alone.
+   */
   create(request: NewCibaRequest): {
     readonly authReqId: string
     /** The id for users and devices: it cannot be redeemed for tokens. */
@@ -55,7 +59,14 @@ export interface CibaRequests extends DecoupledRequests {
   notificationOf(row: DecoupledRow): Notification | undefined
 }
 
+type WaitingRow = Pick<DecoupledRow, 'id' | 'realm' | 'client_id'> & { readonly user_id: string }
+
 const pointer = '/notification'
+
+export const pendingGuard = 'ciba-pending'
+/** Requests that wait for a user: of one client, which cannot keep the others out, and of all, so that the page stays short. */
+const mostOfClient = 10
+const mostOfUser = 50
 
 export const createCibaRequests = (parts: {
   readonly storage: Storage
@@ -67,6 +78,28 @@ export const createCibaRequests = (parts: {
   const { db } = storage
   const placeOf = (realm: string, id: string) => ({ realm, kind: 'ciba-request', id })
   const dataOf = ({ data }: DecoupledRow): CibaData => JSON.parse(data) as CibaData
+
+  const waitingFor = (realm: string, userId: string) =>
+    db
+      .selectFrom('ciba_requests')
+      .where('realm', '=', realm)
+      .where('user_id', '=', userId)
+      .where('status', '=', 'PENDING')
+      .where('expires_at', '>', clock.now())
+
+  /** Among all that wait: the user is held before, so that requests at the same moment count each other. */
+  const withinLimits = ({ id, realm, user_id, client_id }: WaitingRow): Statement => {
+    const all = waitingFor(realm, user_id).select(({ fn }) => fn.countAll<number>().as('count'))
+    return guarded(
+      db
+        .updateTable('ciba_requests')
+        .set({ polled_at: 0 })
+        .where('id', '=', id)
+        .where(all.where('client_id', '=', client_id), '<=', mostOfClient)
+        .where(all, '<=', mostOfUser),
+      pendingGuard,
+    )
+  }
 
   return {
     ...createDecoupledRequests(parts, 'ciba_requests'),
@@ -101,7 +134,11 @@ export const createCibaRequests = (parts: {
         poll_interval: pollInterval,
         expires_at: now + lifetimeSeconds * 1000,
       }
-      const statements = insertRows(db, 'ciba_requests', [row])
+      const statements = [
+        holdUsers(storage, [userId]),
+        ...insertRows(db, 'ciba_requests', [row]),
+        withinLimits(row),
+      ]
       return { authReqId, id, expiresAt: row.expires_at, statements }
     },
 
@@ -114,15 +151,7 @@ export const createCibaRequests = (parts: {
         .executeTakeFirst(),
 
     listOf: (realm, userId) =>
-      db
-        .selectFrom('ciba_requests')
-        .selectAll()
-        .where('realm', '=', realm)
-        .where('user_id', '=', userId)
-        .where('status', '=', 'PENDING')
-        .where('expires_at', '>', clock.now())
-        .orderBy('expires_at')
-        .execute(),
+      waitingFor(realm, userId).selectAll().orderBy('expires_at').execute(),
 
     notificationOf: (row) => {
       const { notification } = dataOf(row)

@@ -269,9 +269,25 @@ describe.each(backends)('CIBA on $name', (backend) => {
   })
 
   it('does not bury a user under questions (CIBA Core §13)', async () => {
-    for (let i = 0; i < 10; i += 1) expect((await begin({ login_hint: 'bob' })).status).toBe(200)
-    const { status, body } = await begin({ login_hint: 'bob' })
-    expect([status, body.error]).toEqual([403, 'access_denied'])
+    const flood = async (client: TestClient): Promise<readonly string[]> => {
+      const asked = Array.from({ length: 15 }, () => begin({ login_hint: 'bob' }, client))
+      const answers = await Promise.all(asked)
+      return answers.map(({ status, body }) => `${status} ${body.error ?? ''}`).sort()
+    }
+    const outcome = (taken: number): readonly string[] => [
+      ...Array.from({ length: taken }, () => '200 '),
+      ...Array.from({ length: 15 - taken }, () => '403 access_denied'),
+    ]
+    expect(await flood(bank)).toEqual(outcome(10))
+    // The requests of one client keep those of no other out, until the page has 50 of five.
+    for (let i = 0; i < 4; i += 1) {
+      const clientId = `asking-${i}`
+      const other = await site.client({ clientId, grantTypes: ['CIBA'], scopes: ['profile'] })
+      expect(await flood(other)).toEqual(outcome(10))
+    }
+    const last = await site.client({ clientId: 'last', grantTypes: ['CIBA'], scopes: ['profile'] })
+    expect(await flood(last)).toEqual(outcome(0))
+    expect((await begin({ login_hint: 'alice' }, last)).status).toBe(200)
   })
 
   it('knows no user who is disabled or locked, at any time (CVE-2026-9798)', async () => {
