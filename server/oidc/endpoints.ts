@@ -131,6 +131,7 @@ const createTools = (needs: EndpointNeeds, shared: Shared) => {
     authenticator: needs.credentials.authenticator,
     directLack: needs.signIn.directLack,
     codes,
+    consents: shared.consents,
     delegations: shared.delegations,
     confirm: createConfirm({ clock, confirmations: shared.confirmations }),
     deviceRequests,

@@ -4,7 +4,7 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { guarded, statement } from '#server/storage/statements.ts'
+import { guarded, held, statement } from '#server/storage/statements.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { reopenDelegations, revokeDelegations } from '../delegation/delegations.ts'
 
@@ -47,6 +47,8 @@ export interface Consents {
     clientId: string,
     scopes: readonly string[],
   ): Promise<Statement[]>
+  /** Fails `consentGuard` when the consent was revoked since; a later revocation ends the grant that is made with it. */
+  hold(userId: string, clientId: string): Statement
   list(realm: string, userId: string): Promise<ConsentRecord[]>
   /** Also ends every grant of the user to the client, offline ones too, and what it does as an agent. */
   revoke(realm: string, userId: string, clientId: string): Statement[]
@@ -59,11 +61,11 @@ export const createConsents = ({
   clock,
   grantsStore,
 }: {
-  readonly storage: Pick<Storage, 'db'>
+  readonly storage: Pick<Storage, 'db' | 'dialect'>
   readonly clock: Clock
   readonly grantsStore: Pick<GrantsStore, 'revokeOfUser'>
 }): Consents => {
-  const { db } = storage
+  const { db, dialect } = storage
   const storedOf = async (userId: string, clientId: string): Promise<string | undefined> => {
     const row = await db
       .selectFrom('consents')
@@ -128,6 +130,18 @@ export const createConsents = ({
         reopenDelegations(storage, userId, clientId),
       ]
     },
+    hold: (userId, clientId) =>
+      guarded(
+        held(
+          dialect,
+          db
+            .selectFrom('consents')
+            .select('user_id')
+            .where('user_id', '=', userId)
+            .where('client_id', '=', clientId),
+        ),
+        consentGuard,
+      ),
     list: async (realm, userId) => {
       const rows = await db
         .selectFrom('consents')

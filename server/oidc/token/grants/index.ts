@@ -10,6 +10,7 @@ import type { Sessions } from '#server/sessions/sessions.ts'
 import type { DirectLack } from '#server/sign-in/flow/direct-grant.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import type { UsersArea } from '#server/users/open.ts'
+import type { Consents } from '../../consent/consents.ts'
 import type { DecoupledRequests } from '../../decoupled/decoupled-requests.ts'
 import type { Confirm } from '../../delegation/confirm.ts'
 import type { Delegations } from '../../delegation/delegations.ts'
@@ -41,6 +42,7 @@ export interface GrantNeeds {
   readonly authenticator: Authenticator
   readonly directLack: DirectLack
   readonly codes: Codes
+  readonly consents: Pick<Consents, 'scopesOf' | 'hold'>
   readonly delegations: Pick<Delegations, 'terms' | 'use'>
   readonly confirm: Confirm
   readonly deviceRequests: DecoupledRequests
@@ -59,7 +61,7 @@ export interface Grants {
 
 export const createGrants = (needs: GrantNeeds): Grants => {
   const { clock, recorder, metrics, sessions, authenticator, directLack, codes } = needs
-  const { deviceRequests, cibaRequests, authz, delegations, confirm, broker } = needs
+  const { deviceRequests, cibaRequests, authz, consents, delegations, confirm, broker } = needs
   const { grantsStore, verifier, agents, mint } = needs.tokens
   const { store: users, links, ranks } = needs.users
   const prolong = createProlong({ clock, grantsStore })
@@ -75,7 +77,7 @@ export const createGrants = (needs: GrantNeeds): Grants => {
     clientCredentials,
     refreshToken({ clock, grantsStore, sessions, recorder, liveRefreshToken }),
     passwordGrant({ authenticator, directLack, grantsStore, clock, metrics, prolong }),
-    tokenExchange({ verifier, grantsStore, clock, agents }, delegate, jag),
+    tokenExchange({ verifier, grantsStore, clock, agents, consents }, delegate, jag),
     jwtBearer({
       clock,
       grantsStore,

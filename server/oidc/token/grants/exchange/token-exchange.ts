@@ -4,9 +4,11 @@
  * token, so that both end together.
  *
  * With an actor token, or if `may_act` names the client, the new token names the actor (delegation, §1.1); without either it
- * is a token of the subject alone (impersonation). An agent has the rules of delegation.ts.
+ * is a token of the subject alone (impersonation). An agent has the rules of delegation.ts, and a client with
+ * `consentRequired` those of exchange-consent.ts.
  */
 
+import { planScope } from '#schemas/access/admin-access.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { allowedScopes, parseScope } from '#server/tokens/access/scopes.ts'
 import type { Agents } from '#server/tokens/agents/agents.ts'
@@ -15,10 +17,12 @@ import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
 import { endingsOf } from '#server/tokens/token-ids.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
+import type { Consents } from '../../../consent/consents.ts'
 import { invalidScope, unauthorizedClient } from '../../../errors.ts'
 import { type Actor, actingChain, mayAct } from '../../acting.ts'
 import { asksForIdJag, hasTargets, idJagType } from '../cross-application/id-jag.ts'
 import type { Grant, GrantContext } from '../grant.ts'
+import { createExchangeConsent } from './exchange-consent.ts'
 import {
   allowedAudiences,
   authenticationOf,
@@ -36,13 +40,15 @@ import {
 /** The client's defaults stay: one of them, as `admin:plan`, may be what keeps a token from doing more. */
 const scopeOf = (
   client: TokenClient,
-  { scope: held }: ExchangedToken,
+  { scope }: ExchangedToken,
+  consent: ReadonlySet<string> | undefined,
   asked: string | undefined,
 ): readonly string[] => {
+  const held = scope.filter((one) => one === planScope || (consent?.has(one) ?? true))
   if (asked === undefined) return held.filter((one) => allowedScopes(client).has(one))
   const wanted = parseScope(asked)
   if (wanted.some((one) => !held.includes(one)))
-    throw invalidScope('the subject_token does not have this scope')
+    throw invalidScope('the subject_token does not have this scope, or the user did not consent')
   const kept = held.filter((one) => client.doc.defaultScopes.includes(one))
   return [...new Set([...wanted, ...kept])]
 }
@@ -63,11 +69,13 @@ export const tokenExchange = (
     readonly grantsStore: GrantsStore
     readonly clock: Clock
     readonly agents: Pick<Agents, 'of'>
+    readonly consents: Pick<Consents, 'scopesOf' | 'hold'>
   },
   delegate: Grant,
   jag: Grant,
 ): Grant => {
   const read = createReadExchangedToken(parts)
+  const consentOf = createExchangeConsent(parts)
 
   /** The subject of a token that was issued to the client itself: its service account, or a user. */
   const actorToken = async (context: GrantContext): Promise<ExchangedToken | undefined> => {
@@ -107,20 +115,25 @@ export const tokenExchange = (
       const acting = actor ?? (named === undefined ? undefined : itself)
       const rest = firstEnd(subject, shown) - Math.floor(parts.clock.now() / 1000)
       const authentication = authenticationOf(subject, parts.grantsStore)
+      const consent = await consentOf(context, subject)
+      const scope = scopeOf(client, subject, consent?.scopes, form.get('scope'))
+      const lifespan = Math.min(rest, lifetimesOf(issuer.settings, client.doc).accessToken)
+      const granted = consent?.grant(scope, lifespan)
       return {
         ...(user ? { user } : {}),
         ...(account ? { account } : {}),
-        scope: scopeOf(client, subject, form.get('scope')),
+        scope,
         resources: [...new Set([...resources, ...allowedAudiences(client, form)])],
         ...(authentication ? { authentication } : {}),
-        actorGrantIds: actorGrantsOf(subject, shown),
+        actorGrantIds: [...actorGrantsOf(subject, shown), ...(granted ? [granted.id] : [])],
+        ...(granted ? { statements: granted.statements, onConflict: granted.onConflict } : {}),
         claims: {
           ...actingChain(claims['act'], acting),
           ...(named === undefined ? {} : { may_act: named }),
           // What an agent did for the user stays told when a service passes it on.
           ...(claims['nhi'] === true ? { nhi: true } : {}),
         },
-        lifespan: Math.min(rest, lifetimesOf(issuer.settings, client.doc).accessToken),
+        lifespan,
         detail: [
           `token-exchange from ${subject.client.clientId}`,
           ...(acting ? [`by ${acting.sub}`] : []),
