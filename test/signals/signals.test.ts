@@ -3,7 +3,7 @@
 import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { openSession, visit } from '../oidc/users.ts'
+import { addUser, openSession, visit } from '../oidc/users.ts'
 import { backends } from '../support/backends.ts'
 import { caep, openSignalSite, poll, push, type SignalSite } from './fixture.ts'
 
@@ -54,6 +54,42 @@ describe.each(backends)('security events ($name)', (backend) => {
     await own.newPassword(own.alice)
     await own.background.idle()
     expect(await own.polled(id)).toEqual([])
+  })
+
+  it('are of users whom the receiver names by their verified addresses (RFC 9493 §3.2.2)', async () => {
+    const id = await own.made()
+    const [carol, dave] = await Promise.all(
+      ['carol', 'dave'].map((username) =>
+        addUser(own.site, {
+          username,
+          email: `${username}@acme.example`,
+          emailVerified: username === 'carol',
+        }),
+      ),
+    )
+    if (!carol || !dave) throw new Error('no users')
+    const put = async (verb: 'add' | 'remove', subject: object) => {
+      own.advance(1)
+      return (await own.send('POST', `/ssf/subjects/${verb}`, { stream_id: id, subject })).status
+    }
+    const byMail = (email: string) => ({ format: 'email', email })
+    const told = async (): Promise<unknown[]> => {
+      for (const user of [carol, dave]) await own.newPassword(user)
+      await own.background.idle()
+      const events = await own.polled(id)
+      await own.polled(id, { ack: events.map(({ jti }) => jti) })
+      return events.map(({ sub_id }) => sub_id)
+    }
+    expect(await put('add', byMail('Carol@ACME.example'))).toBe(200)
+    expect(await put('add', byMail('dave@acme.example'))).toBe(200)
+    expect(await told()).toEqual([own.subject(carol)])
+    // Of several names of one user the last that was added or removed counts.
+    expect(await put('remove', own.subject(carol))).toBe(204)
+    expect(await told()).toEqual([])
+    expect(await put('add', byMail('carol@acme.example'))).toBe(200)
+    expect(await told()).toEqual([own.subject(carol)])
+    expect(await put('remove', byMail('carol@acme.example'))).toBe(204)
+    expect(await told()).toEqual([])
   })
 
   it('are of all users but removed ones where the realm says so', async () => {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { mostSubjects } from '#server/provisioning/signals/streams.ts'
 import { statement } from '#server/storage/statements.ts'
 import { claimsOf } from '../oidc/fixture.ts'
-import { accessTokenOf, issueGrant } from '../oidc/users.ts'
+import { accessTokenOf, addUser, issueGrant } from '../oidc/users.ts'
 import { backends } from '../support/backends.ts'
 import { caep, openSignalSite, poll, push, type SignalSite } from './fixture.ts'
 
@@ -298,7 +298,10 @@ describe.each(backends)('streams of security events ($name)', (backend) => {
 
   const subjects: readonly [string, (subject: object) => unknown, string][] = [
     ['of another issuer', (subject) => ({ ...subject, iss: 'https://x.example' }), '/subject/iss'],
-    ['of another format', () => ({ format: 'email', email: 'a@b.example' }), '/subject'],
+    ['of another format', () => ({ format: 'opaque', id: 'x' }), '/subject/format'],
+    ['without an address', () => ({ format: 'email' }), '/subject/email'],
+    ['with another address', () => ({ format: 'email', email: 'nobody' }), '/subject/email'],
+    ['of two formats', (subject) => ({ ...subject, email: 'a@b.example' }), '/subject/email'],
     ['without a name', (subject) => ({ ...subject, sub: undefined }), '/subject/sub'],
     ['with more', (subject) => ({ ...subject, more: 1 }), '/subject/more'],
   ]
@@ -310,16 +313,21 @@ describe.each(backends)('streams of security events ($name)', (backend) => {
     expect(JSON.stringify(answer.body)).toContain(field)
   })
 
-  it('subject-control: does not tell whether a user exists', async () => {
+  it('openid-ssf-stream-subject-control: tells by no answer whether a user exists', async () => {
     const id = await own.made()
-    const subject = { ...own.subject(own.alice), sub: 'nobody' }
-    for (const [path, status] of [
-      ['/ssf/subjects/add', 200],
-      ['/ssf/subjects/remove', 204],
-    ] as const) {
-      const answer = await own.send('POST', path, { stream_id: id, subject })
-      expect([answer.status, answer.body]).toEqual([status, undefined])
-    }
+    await addUser(own.site, { username: 'dora', email: 'dora@acme.example', emailVerified: true })
+    for (const subject of [
+      { ...own.subject(own.alice), sub: 'nobody' },
+      { format: 'email', email: 'nobody@acme.example' },
+      { format: 'email', email: 'dora@acme.example' },
+    ])
+      for (const [path, status] of [
+        ['/ssf/subjects/add', 200],
+        ['/ssf/subjects/remove', 204],
+      ] as const) {
+        const answer = await own.send('POST', path, { stream_id: id, subject, verified: true })
+        expect([answer.status, answer.body]).toEqual([status, undefined])
+      }
   })
 
   it('subject-control: a stream has a bounded number of subjects', async () => {

@@ -1,7 +1,7 @@
 /** What receivers ask of a stream beside its configuration: its status, subjects and verification (SSF 1.0 §7, §8.1). */
 
 import type { FastifyReply } from 'fastify'
-import { invalid, Problem } from '#schemas/problems.ts'
+import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { newId } from '#server/platform/ids.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
@@ -22,6 +22,7 @@ import {
   verifySchema,
 } from './stream-body.ts'
 import { mostSubjects, type Streams, subjectsGuard } from './streams.ts'
+import { type SubjectBody, subjectName } from './subjects.ts'
 import type { Transmitter } from './transmitter.ts'
 
 export interface SignalRequestParts {
@@ -39,9 +40,7 @@ const readStatus = reader<{
   status: SignalStreamRow['status']
   reason?: string
 }>(statusSchema)
-const readSubject = reader<{ stream_id: string; subject: { iss: string; sub: string } }>(
-  subjectSchema,
-)
+const readSubject = reader<{ stream_id: string; subject: SubjectBody }>(subjectSchema)
 const readVerify = reader<{ stream_id: string; state?: string }>(verifySchema)
 
 const shownStatus = ({ id, status, status_reason: reason }: SignalStreamRow) => ({
@@ -80,11 +79,8 @@ export const createSignalRequests = (parts: SignalRequestParts) => {
       const receiver = await receiverOf(request, reply, [signalsScope])
       const { stream_id, subject } = readSubject(request)
       const { id } = await own.streamOf(receiver, stream_id)
-      if (subject.iss !== receiver.issuer.url)
-        throw invalid([
-          { field: '/subject/iss', code: 'const', message: `must be ${receiver.issuer.url}` },
-        ])
-      const statements = streams.putSubject(id, subject.sub, !isAdded)
+      const name = subjectName(receiver.issuer, subject)
+      const statements = streams.putSubject(id, name, !isAdded)
       const detail = isAdded ? 'signal subject added' : 'signal subject removed'
       try {
         await own.write(receiver, request, 'ADMIN_UPDATE', detail, statements)

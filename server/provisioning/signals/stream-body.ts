@@ -5,6 +5,7 @@ import type { FieldError } from '#schemas/problems.ts'
 import type { SignalStreamRow } from '#server/storage/tables/signal-tables.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { supportedEvents } from './event-types.ts'
+import { subjectFormats } from './subjects.ts'
 
 export const pushMethod = 'urn:ietf:rfc:8935'
 export const pollMethod = 'urn:ietf:rfc:8936'
@@ -97,11 +98,15 @@ export const statusSchema = objectOf(
 export const subjectSchema = objectOf(
   {
     stream_id: text,
-    subject: objectOf({ format: { type: 'string', enum: ['iss_sub'] }, iss: text, sub: text }, [
-      'format',
-      'iss',
-      'sub',
-    ]),
+    subject: objectOf(
+      {
+        format: { type: 'string', enum: subjectFormats },
+        iss: { ...text, description: 'Of iss_sub: the issuer of the realm.' },
+        sub: { ...text, description: 'Of iss_sub: the user as the client knows them.' },
+        email: { ...text, description: 'Of email: a verified address of the user.' },
+      },
+      ['format'],
+    ),
     verified: { type: 'boolean' },
   },
   ['stream_id', 'subject'],

@@ -68,8 +68,8 @@ export interface Streams {
    * `signal-subjects` where the stream has more than it may then.
    */
   putSubject(id: string, subject: string, isRemoved: boolean): Statement[]
-  /** Undefined where the receiver has neither added nor removed it. */
-  subject(id: string, subject: string): Promise<'added' | 'removed' | undefined>
+  /** What the receiver did last with any of these names of a user; undefined where it has neither added nor removed one. */
+  subject(id: string, names: readonly string[]): Promise<'added' | 'removed' | undefined>
   /** One that is there already stays: what makes events may run twice. */
   addEvent(signal: NewSignal): Statement
   event(id: string): Promise<SignalEventRow | undefined>
@@ -155,7 +155,7 @@ export const createStreams = ({
     remove: (id) => statement(db.deleteFrom('signal_streams').where('id', '=', id)),
 
     putSubject: (id, subject, isRemoved) => {
-      const is_removed = isRemoved ? 1 : 0
+      const change = { is_removed: isRemoved ? 1 : 0, changed_at: clock.now() }
       const activity = () =>
         db.updateTable('signal_streams').set({ active_at: clock.now() }).where('id', '=', id)
       const counted = db
@@ -170,9 +170,9 @@ export const createStreams = ({
         statement(
           db
             .insertInto('signal_subjects')
-            .values({ stream_id: id, subject, is_removed })
+            .values({ stream_id: id, subject, ...change })
             .onConflict((conflict) =>
-              conflict.columns(['stream_id', 'subject']).doUpdateSet({ is_removed }),
+              conflict.columns(['stream_id', 'subject']).doUpdateSet(change),
             ),
         ),
         guarded(
@@ -185,12 +185,14 @@ export const createStreams = ({
         ),
       ]
     },
-    subject: async (id, subject) => {
+    subject: async (id, names) => {
       const row = await db
         .selectFrom('signal_subjects')
         .select('is_removed')
         .where('stream_id', '=', id)
-        .where('subject', '=', subject)
+        .where('subject', 'in', [...names])
+        .orderBy('changed_at', 'desc')
+        .limit(1)
         .executeTakeFirst()
       return row && (row.is_removed === 1 ? 'removed' : 'added')
     },

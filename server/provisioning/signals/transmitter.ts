@@ -24,6 +24,7 @@ import { pollTopic } from './polls.ts'
 import type { MayReceive } from './receiver.ts'
 import { deliveredOf } from './stream-body.ts'
 import type { Streams } from './streams.ts'
+import { namesOf } from './subjects.ts'
 
 export const signalQueue = 'signals'
 
@@ -120,9 +121,9 @@ export const createTransmitter = (parts: TransmitterParts): Transmitter => {
   const isFollowed = async (
     { view }: Issuer,
     stream: SignalStreamRow,
-    sub: string,
+    names: readonly string[],
   ): Promise<boolean> => {
-    const asked = await streams.subject(stream.id, sub)
+    const asked = await streams.subject(stream.id, names)
     if (asked !== undefined) return asked === 'added'
     return (await provisioningOf(view)).signalSubjects === 'ALL'
   }
@@ -138,7 +139,8 @@ export const createTransmitter = (parts: TransmitterParts): Transmitter => {
     const client = await clientIn(issuer, stream.client_id)
     const user = await userById(storage, userId)
     const sub = client && user && (await subjectOf(issuer, client, user))
-    if (!client || sub === undefined || !(await isFollowed(issuer, stream, sub))) return []
+    if (!client || !user || sub === undefined) return []
+    if (!(await isFollowed(issuer, stream, namesOf(sub, user)))) return []
     const named = { format: 'iss_sub', iss: issuer.url, sub }
     return queue(issuer, stream, client.clientId, {
       ...event,

@@ -48,6 +48,7 @@ import { ownerPolicies } from './0074-owner-policies.ts'
 import { delegationConfirmations } from './0076-delegation-confirmations.ts'
 import { signalStreams } from './0078-signal-streams.ts'
 import { scimEmails } from './0080-scim-emails.ts'
+import { signalSubjects } from './0081-signal-subjects.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -99,4 +100,5 @@ export const migrations: readonly Migration[] = [
   delegationConfirmations,
   signalStreams,
   scimEmails,
+  signalSubjects,
 ]

@@ -31,8 +31,10 @@ export interface SignalStreamRow {
 /** A user whose events the receiver has added or removed, by the `sub` of the client. */
 export interface SignalSubjectRow {
   stream_id: string
+  /** The `sub` of a user, or `mailto:` and an address. */
   subject: string
   is_removed: number
+  changed_at: number
 }
 
 /** An event that its receiver has not acknowledged; the id is its `jti`. */
