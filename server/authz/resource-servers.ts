@@ -1,6 +1,6 @@
 /**
  * Resource servers: clients with `authorizationServicesEnabled`, with their resources and compiled policies. They are built
- * once for a state of the realm and found by it, so that an evaluation reads no configuration.
+ * when a document of theirs has changed, and found by the state of the realm, so that an evaluation reads no configuration.
  */
 
 import {
@@ -15,6 +15,7 @@ import {
 import { AuthzScope, type AuthzScopeDoc } from '#schemas/kinds/authorization/authz-scope.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import { perView } from '#server/storage/documents/kept.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import { compileRules, type Evaluator, type Resource } from './evaluation/evaluate.ts'
 import { indexUris, type ResourceUris } from './resource-uris.ts'
@@ -103,27 +104,47 @@ const build = (client: TokenClient, lists: Lists): ResourceServer => {
 
 export type ResourceServers = (view: RealmView, client: TokenClient) => Promise<ResourceServer>
 
-export const createResourceServers = (): ResourceServers => {
-  /** A view is the same object until the realm changes. */
-  const lists = new WeakMap<RealmView, Promise<Lists>>()
-  const built = new WeakMap<RealmView, Map<string, ResourceServer>>()
+/** The documents that a resource server is built of. */
+type Parts = readonly (readonly StoredDocument[])[]
 
-  const listsIn = (view: RealmView): Promise<Lists> => {
-    const before = lists.get(view)
-    if (before !== undefined) return before
-    const made = listsOf(view)
-    lists.set(view, made)
-    made.catch(() => lists.delete(view))
-    return made
+const partsOf = ({ id }: TokenClient, lists: Lists): Parts =>
+  [lists.resources, lists.scopes, lists.policies, lists.permissions].map(
+    (documents) => documents.get(id) ?? [],
+  )
+
+/** A document is the same object until it changes. */
+const isSame = (before: Parts, now: Parts): boolean =>
+  now.every((documents, kind) => {
+    const known = before[kind] ?? []
+    return documents.length === known.length && documents.every((one, n) => one === known[n])
+  })
+
+export const createResourceServers = (): ResourceServers => {
+  const listsIn = perView(listsOf)
+  /** By the view, which is the same object until the realm changes. */
+  const found = new WeakMap<RealmView, Map<string, ResourceServer>>()
+  /** By the client, the same object until its document changes: other changes of the realm must not cost a large resource server anew. */
+  const built = new WeakMap<
+    TokenClient,
+    { readonly parts: Parts; readonly server: ResourceServer }
+  >()
+
+  const builtOf = (client: TokenClient, lists: Lists): ResourceServer => {
+    const parts = partsOf(client, lists)
+    const before = built.get(client)
+    if (before && isSame(before.parts, parts)) return before.server
+    const server = build(client, lists)
+    built.set(client, { parts, server })
+    return server
   }
 
   return async (view, client) => {
-    const known = built.get(view) ?? new Map<string, ResourceServer>()
-    built.set(view, known)
+    const known = found.get(view) ?? new Map<string, ResourceServer>()
+    found.set(view, known)
     const before = known.get(client.id)
     if (before) return before
-    const made = build(client, await listsIn(view))
-    known.set(client.id, made)
-    return made
+    const server = builtOf(client, await listsIn(view))
+    known.set(client.id, server)
+    return server
   }
 }
