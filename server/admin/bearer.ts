@@ -15,6 +15,12 @@ import { OAuthError, schemeOf } from '#server/oidc/errors.ts'
 import { boundKey, type Dpop } from '#server/oidc/token/dpop.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { adminAudience } from '#server/tokens/access/audience.ts'
+import {
+  bringsToken,
+  isFor,
+  isOfServiceAccount,
+  tokenInHeader,
+} from '#server/tokens/access/presented.ts'
 import { parseScope } from '#server/tokens/access/scopes.ts'
 import { isCommandLine } from '#server/tokens/command-line.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
@@ -49,8 +55,6 @@ export interface AdminTokenParts {
   readonly master: string
 }
 
-const header = /^(bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i
-
 const refused = (): Problem =>
   new Problem('unauthenticated', 'the access token is not valid for the admin API of this realm')
 
@@ -59,21 +63,17 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
   const audience = adminAudience(baseUrl)
   const metadata = adminMetadata(parts)
 
-  const isOfServiceAccount = ({ client, account }: VerifiedToken): boolean =>
-    account?.id === client.id && client.doc.serviceAccountsEnabled
-
   /** Not one that was exchanged, and none that a thief could use without the key. */
   const isOfCommandLine = ({ claims, client, grant, user }: VerifiedToken): boolean =>
     isCommandLine(client) &&
+    claims['act'] === undefined &&
     user !== undefined &&
     grant?.client_id === client.id &&
     grant.sid !== null &&
     boundKey(claims) !== undefined
 
   const isOurs = (verified: VerifiedToken): boolean =>
-    [verified.claims['aud']].flat().includes(audience) &&
-    verified.claims['act'] === undefined &&
-    (isOfServiceAccount(verified) || isOfCommandLine(verified))
+    isFor(verified.claims, audience) && (isOfServiceAccount(verified) || isOfCommandLine(verified))
 
   const find = async (
     token: string,
@@ -104,15 +104,12 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
   const mayOnlyPlan = ({ claims, client }: VerifiedToken): boolean =>
     isPlanOnly(client.doc) || parseScope(String(claims['scope'] ?? '')).includes(planScope)
 
-  const presented: AdminTokens['presented'] = ({ headers: { authorization } }) =>
-    /^(bearer|dpop)\b/i.test(authorization ?? '')
-
   return {
-    presented,
+    presented: bringsToken,
 
     challenge: (request, { cause }) => {
       const failed = cause instanceof OAuthError ? cause : undefined
-      const error = failed?.code ?? (presented(request) ? 'invalid_token' : undefined)
+      const error = failed?.code ?? (bringsToken(request) ? 'invalid_token' : undefined)
       const told = [...(error === undefined ? [] : [`error="${error}"`]), metadata].join(', ')
       return {
         'www-authenticate': `${failed?.challenge ?? schemeOf(request)} ${told}`,
@@ -121,15 +118,14 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
     },
 
     resolve: async (request, realm, isProven = false) => {
-      const [, scheme = '', token] = header.exec(request.headers.authorization ?? '') ?? []
-      if (token === undefined) throw refused()
-      const { issuer, verified } = await find(token, realm)
+      const presented = tokenInHeader(request)
+      if (!presented) throw refused()
+      const { issuer, verified } = await find(presented.token, realm)
       const { claims, client, user } = verified
       try {
         if (!isProven)
           await dpop.checkPossession(issuer, request, {
-            scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer',
-            token,
+            ...presented,
             claims,
             client,
             address: `${baseUrl}${request.url.split('?', 1)[0]}`,

@@ -10,6 +10,7 @@ import { xsrfHeader } from '#server/http/cookies/cookies.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'
+import { requestAddress } from '#server/tokens/access/presented.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { Users } from '#server/users/users.ts'
 import { noToken, refuseToken } from './token/bearer.ts'
@@ -51,12 +52,6 @@ export type AccountCaller = (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => Promise<Account>
-
-/** As the request spells it, whatever its parameters are: `/realms/{realm}` is the issuer's. */
-export const requestAddress = ({ url }: Issuer, request: FastifyRequest): string => {
-  const [path = ''] = request.url.split('?')
-  return [url, ...path.split('/').slice(3)].join('/')
-}
 
 /** The user's own token for the resource: not one that a client got by exchanging it, nor one of an administrator. */
 export const ownTokenOf = async (

@@ -1,11 +1,12 @@
 /** The caller of an access token: a user through a client, or a client without a user. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { ownTokenOf, requestAddress } from '#server/oidc/account-caller.ts'
+import { ownTokenOf } from '#server/oidc/account-caller.ts'
 import { allowOriginOf } from '#server/oidc/cors.ts'
 import { presentedToken, refuseScope, refuseToken } from '#server/oidc/token/bearer.ts'
 import { type UserTokenParts, userinfoResource } from '#server/oidc/token/user-token.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { isFor, isOwnToken, requestAddress } from '#server/tokens/access/presented.ts'
 import { accountScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -48,11 +49,9 @@ export const createBearerCaller = (parts: BearerCallerParts) => {
   }
 
   /** The token of a client must be for us, and its own: not exchanged for that of another. */
-  const insistOnOwn = (issuer: Issuer, { claims, client, account }: VerifiedToken): void => {
-    if (![claims['aud']].flat().includes(issuer.url))
-      throw refuseToken(issuer, 'it is for another audience')
-    if (account?.id !== client.id || claims['act'] !== undefined)
-      throw refuseToken(issuer, 'it was exchanged')
+  const insistOnOwn = (issuer: Issuer, verified: VerifiedToken): void => {
+    if (!isFor(verified.claims, issuer.url)) throw refuseToken(issuer, 'it is for another audience')
+    if (!isOwnToken(verified)) throw refuseToken(issuer, 'it was exchanged')
   }
 
   return async (

@@ -1,16 +1,10 @@
 /** The access token that a request to a resource brings (RFC 6750 §2, RFC 9449 §7.1), and how it is asked for. */
 
 import type { FastifyRequest } from 'fastify'
+import { bringsToken, type PresentedToken, tokenInHeader } from '#server/tokens/access/presented.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { insufficientScope, invalidRequest, invalidToken, type OAuthError } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
-
-export interface PresentedToken {
-  readonly scheme: 'Bearer' | 'DPoP'
-  readonly token: string
-}
-
-const header = /^(bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i
 
 /** Where a resource says who issues tokens for it (RFC 9728 §5.1). */
 export const resourceMetadataPath = '/.well-known/oauth-protected-resource'
@@ -31,20 +25,17 @@ export const refuseScope = (issuer: Issuer, scope: string): OAuthError =>
 /** In the header, or in the form of a POST; never in the address, which is written to logs (RFC 9700 §4.3.2). */
 export const presentedToken = (
   issuer: Issuer,
-  { headers: { authorization } }: FastifyRequest,
+  request: FastifyRequest,
   form?: Parameters,
 ): PresentedToken => {
   const inForm = form?.get('access_token')
-  if (authorization === undefined) {
+  if (request.headers.authorization === undefined) {
     if (inForm === undefined) throw noToken(issuer)
     return { scheme: 'Bearer', token: inForm }
   }
   if (inForm !== undefined) throw invalidRequest('the access token is sent in more than one way')
-  const [, scheme, token] = header.exec(authorization) ?? []
-  if (scheme === undefined || token === undefined) {
-    if (/^(bearer|dpop)\b/i.test(authorization))
-      throw refuseToken(issuer, 'the Authorization header is malformed')
-    throw noToken(issuer)
-  }
-  return { scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer', token }
+  const presented = tokenInHeader(request)
+  if (presented) return presented
+  if (bringsToken(request)) throw refuseToken(issuer, 'the Authorization header is malformed')
+  throw noToken(issuer)
 }

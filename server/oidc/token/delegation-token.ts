@@ -4,6 +4,7 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { bringsToken, isFor } from '#server/tokens/access/presented.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { endingsOf } from '#server/tokens/token-ids.ts'
@@ -57,8 +58,7 @@ export const delegationToken = (parts: DelegationEndpointParts): Endpoint => {
     const { claims, client, account } = verified
     await dpop.checkPossession(issuer, request, { ...presented, claims, client })
     if (account?.id !== client.id) throw refuseToken(issuer, "it is not a client's own")
-    if (![claims['aud']].flat().includes(issuer.url))
-      throw refuseToken(issuer, 'it is for another audience')
+    if (!isFor(claims, issuer.url)) throw refuseToken(issuer, 'it is for another audience')
     const named = form.get('client_id')
     if (named !== undefined && named !== client.clientId)
       throw invalidRequest('client_id is not the client of the access token')
@@ -73,7 +73,7 @@ export const delegationToken = (parts: DelegationEndpointParts): Endpoint => {
   ): Promise<FastifyReply> => {
     const form = formOf(request)
     const issuer = await freshIssuer(issuers, request)
-    const isToken = /^(bearer|dpop)\b/i.test(request.headers.authorization ?? '')
+    const isToken = bringsToken(request)
     if (!isToken) dpop.checkNonce(issuer, request, form)
     const { client, provenKey, ownToken }: Caller = isToken
       ? await byToken(issuer, request, form)

@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import { isHeldBy } from '#server/tokens/access/presented.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
@@ -51,9 +52,6 @@ const answerSchema = {
   required: ['active'],
   additionalProperties: true,
 } as const
-
-const isFor = ({ clientId }: TokenClient, { claims: { aud }, client }: VerifiedToken): boolean =>
-  client.clientId === clientId || (Array.isArray(aud) ? aud.includes(clientId) : aud === clientId)
 
 /** Permissions of an RPT, as UMA 2.0 Federated Authorization §5.1.1 names their members, and as Keycloak does. */
 const permissionsTold = (claims: Claims): object => {
@@ -124,7 +122,7 @@ export const introspect = (parts: IntrospectParts): Endpoint => {
   const accessToken = async (question: Question, value: string): Promise<string | undefined> => {
     const verified = await verifier.accessToken(question.issuer, value)
     if (!verified) return undefined
-    if (isFor(question.caller, verified)) return textOf(question.issuer, verified)
+    if (isHeldBy(question.caller, verified)) return textOf(question.issuer, verified)
     await recordForeign(question, verified)
     return inactiveText
   }

@@ -7,6 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { accountAudience } from '#server/tokens/access/audience.ts'
+import { isFor } from '#server/tokens/access/presented.ts'
 import { accountScope, openidScope, parseScope } from '#server/tokens/access/scopes.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
@@ -51,9 +52,6 @@ export interface UserTokenOptions {
   /** As of `PresentedToken` in dpop.ts. */
   readonly address?: string
 }
-
-const isFor = ({ aud }: Claims, audience: string): boolean =>
-  Array.isArray(aud) ? aud.includes(audience) : aud === audience
 
 /** The claims come again as the same object for as long as the token is remembered (jwt.ts). */
 const scopes = new WeakMap<Claims, readonly string[]>()

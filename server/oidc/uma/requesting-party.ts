@@ -11,6 +11,7 @@ import type { FastifyRequest } from 'fastify'
 import type { ResourceAnswer, ScopeAnswer } from '#server/authz/evaluation/evaluate.ts'
 import { statusOf } from '#server/authz/evaluation/strategy.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { bringsToken, isHeldBy } from '#server/tokens/access/presented.ts'
 import { parseScope } from '#server/tokens/access/scopes.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -36,14 +37,11 @@ export interface PartyParts extends LiveIdTokenParts {
   readonly verifier: Pick<Verifier, 'accessToken' | 'idToken' | 'grant'>
 }
 
-const hasToken = ({ headers: { authorization } }: FastifyRequest): boolean =>
-  /^(bearer|dpop)\b/i.test(authorization ?? '')
-
 /** The client of the access token in the header, where the request authenticates no client. */
 export const clientByToken =
   ({ verifier }: Pick<PartyParts, 'verifier'>) =>
   async (issuer: Issuer, request: FastifyRequest): Promise<TokenClient | undefined> => {
-    if (!hasToken(request)) return undefined
+    if (!bringsToken(request)) return undefined
     const verified = await verifier.accessToken(issuer, presentedToken(issuer, request).token)
     if (!verified) throw refuseToken(issuer, 'it is forged, expired or revoked')
     return verified.client
@@ -98,7 +96,7 @@ export const createReadParty = ({ verifier, grantsStore, clock }: PartyParts) =>
 
   return async (context: GrantContext): Promise<RequestingParty> => {
     const { issuer, request, form } = context
-    const inHeader = hasToken(request) ? presentedToken(issuer, request).token : undefined
+    const inHeader = bringsToken(request) ? presentedToken(issuer, request).token : undefined
     const shown = [inHeader, form.get('subject_token')].filter((one) => one !== undefined)
     const identity = idTokenIn(context)
     const [token] = shown
@@ -117,15 +115,12 @@ export const isAllowedAt = (
   resourceServer: TokenClient,
 ): boolean => {
   if (!token) return true
-  const isForServer =
-    token.client.id === resourceServer.id ||
-    [token.claims['aud']].flat().includes(resourceServer.clientId)
   const isOfClient =
     token.client.id === client.id &&
     !client.doc.publicClient &&
-    !hasToken(request) &&
+    !bringsToken(request) &&
     !isDelegated(token.claims['act'])
-  return isForServer || isOfClient
+  return isHeldBy(resourceServer, token) || isOfClient
 }
 
 const withheld = (answer: ScopeAnswer): ScopeAnswer => ({

@@ -10,12 +10,13 @@ import { isUuid } from '#server/platform/ids.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { RegisteredClientRow } from '#server/storage/tables/provisioning-tables.ts'
+import { bearerIn } from '#server/tokens/access/presented.ts'
 import { type ClientDocuments, registrant } from './client-documents.ts'
 import { denied, invalidMetadata, invalidToken } from './errors.ts'
 import { sendInformation } from './information.ts'
 import { descriptiveOf, type Metadata } from './metadata.ts'
 import type { RegisteredClients } from './registered-clients.ts'
-import { type Offered, type Requests, tokenOf } from './requests.ts'
+import type { Offered, Requests } from './requests.ts'
 import { refuseUnvouched } from './software-statements.ts'
 
 export interface ManageParts {
@@ -58,7 +59,7 @@ export const createManage = ({ vault, registered, documents, requests }: ManageP
     const { realm, clientId } = request.params
     const offered = await requests.offeredBy(realm)
     const refused = invalidToken('the registration access token is not one of this client')
-    const token = tokenOf(request)
+    const token = bearerIn(request)
     if (token === undefined || !isUuid(clientId)) throw refused
     const row = await registered.find(realm, clientId)
     if (!constantTimeEqual(row?.token_hash ?? '', sha256(token)) || !row) throw refused

@@ -8,13 +8,14 @@ import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { ProvisioningTokenRow } from '#server/storage/tables/provisioning-tables.ts'
+import { bearerIn } from '#server/tokens/access/presented.ts'
 import { findProvisioningToken, spendProvisioningToken } from '../provisioning-tokens.ts'
 import { type ClientDocuments, registrant } from './client-documents.ts'
 import { invalidToken } from './errors.ts'
 import { sendInformation } from './information.ts'
 import { descriptiveOf } from './metadata.ts'
 import type { RegisteredClients } from './registered-clients.ts'
-import { type Offered, type Requests, tokenOf } from './requests.ts'
+import type { Offered, Requests } from './requests.ts'
 
 export interface RegisterParts {
   readonly storage: Storage
@@ -37,7 +38,7 @@ export const createRegister = (parts: RegisterParts) => {
     request: FastifyRequest,
   ): Promise<ProvisioningTokenRow | undefined> => {
     if (request.headers.authorization === undefined && policy.anonymousAllowed) return undefined
-    const hash = sha256(tokenOf(request) ?? '')
+    const hash = sha256(bearerIn(request) ?? '')
     const wanted = { realm: issuer.name, purpose: 'initial-access', hash } as const
     const row = await findProvisioningToken(storage, wanted, clock.now())
     if (!row)

@@ -1,6 +1,5 @@
 /** What requests to register and to manage a client share: the realm, its policy, the bearer token, the metadata. */
 
-import type { FastifyRequest } from 'fastify'
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { provisioningOf } from '../endpoint.ts'
@@ -28,11 +27,6 @@ export interface Requests {
   /** Throws where the policy of the realm refuses it. */
   readClient(offered: Offered, body: unknown): Promise<ReadClient>
 }
-
-const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
-
-export const tokenOf = ({ headers: { authorization } }: FastifyRequest): string | undefined =>
-  authorization === undefined ? undefined : bearer.exec(authorization)?.[1]
 
 export const createRequests = ({
   issuers,

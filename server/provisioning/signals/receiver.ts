@@ -6,7 +6,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
-import { isFor, isOwnToken } from '#server/tokens/access/presented.ts'
+import { bearerIn, isFor, isOwnToken } from '#server/tokens/access/presented.ts'
 import { allowedScopes, parseScope, signalsScope } from '#server/tokens/access/scopes.ts'
 import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
@@ -43,8 +43,6 @@ export type ReceiverOf = (
   scopes: readonly [string, ...string[]],
 ) => Promise<Receiver>
 
-const bearer = /^bearer +([A-Za-z0-9\-._~+/]+=*)$/i
-
 /** The transmitter as a resource (RFC 8707 §2). */
 const transmitterAudience = (issuer: string): string => `${issuer}/ssf`
 
@@ -65,7 +63,8 @@ export const createReceiverOf =
     readonly verifier: Pick<Verifier, 'accessToken'>
     readonly agents: Pick<Agents, 'within'>
   }): ReceiverOf =>
-  async ({ params, headers }, reply, scopes) => {
+  async (request, reply, scopes) => {
+    const { params, headers } = request
     const issuer = await issuers.fresh(params.realm)
     if (!issuer) throw new Problem('not-found', 'There is no such realm.')
     /** RFC 6750 §3: the error is named where there was a token. */
@@ -78,7 +77,7 @@ export const createReceiverOf =
           `scope="${scopes[0]}"`,
         ].join(', '),
       )
-    const [, token] = bearer.exec(headers.authorization ?? '') ?? []
+    const token = bearerIn(request)
     const verified = token === undefined ? undefined : await verifier.accessToken(issuer, token)
     // A bound token would need its proof (RFC 9449 §7.1), which this API does not take.
     if (!verified || verified.claims['cnf'] !== undefined || !isMeant(issuer, verified)) {

@@ -12,6 +12,7 @@ import type { Ticket } from '#server/authz/tickets.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { createPace } from '#server/platform/pace.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
+import { isFor } from '#server/tokens/access/presented.ts'
 import { serverScopes } from '#server/tokens/access/scopes.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import { clientOf, type TokenClient } from '#server/tokens/client.ts'
@@ -134,7 +135,7 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
       rpt?.client.id === client.id &&
       rpt.user?.id === user?.id &&
       rpt.account?.id === (user ? undefined : (token?.account ?? client).id) &&
-      [rpt.claims['aud']].flat().includes(server.client.clientId)
+      isFor(rpt.claims, server.client.clientId)
     if (!isOwn)
       throw invalidGrant('the rpt is not good', { detail: 'it is of others, or not alive' })
     return rpt

@@ -9,6 +9,12 @@ import type { Permission } from '#schemas/access/permissions.ts'
 import type { ProvisioningDoc } from '#schemas/kinds/provisioning/provisioning.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
 import { type ScimScope, scimScopes } from '#schemas/wire/scim.ts'
+import {
+  isFor,
+  isOfServiceAccount,
+  type PresentedToken,
+  requestAddress,
+} from '#server/tokens/access/presented.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
@@ -16,11 +22,6 @@ import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { ScimError } from './errors.ts'
 import type { ScimToken } from './tokens.ts'
-
-export interface PresentedToken {
-  readonly scheme: 'Bearer' | 'DPoP'
-  readonly token: string
-}
 
 /** Throws an error with a status below 500 unless a token that is bound to a key comes with its proof (RFC 9449 §7.1). */
 export interface Possession {
@@ -48,18 +49,9 @@ const permissionFor: Readonly<Record<ScimScope, Permission>> = {
   groups: 'manage-organizations',
 }
 
-/** The client's own: not of a user, and not exchanged for that of another. */
-const isOwn = ({ client, account, claims }: VerifiedToken): boolean =>
-  account?.id === client.id && client.doc.serviceAccountsEnabled && claims['act'] === undefined
-
 /** For SCIM or, of a client that names no audience, for the issuer; not one that another service received. */
 const isMeant = ({ url }: Issuer, { claims }: VerifiedToken): boolean =>
-  [claims['aud']].flat().some((one) => one === url || one === scimAudience(url))
-
-const addressOf = ({ url }: Issuer, request: FastifyRequest): string => {
-  const [path = ''] = request.url.split('?')
-  return [url, ...path.split('/').slice(3)].join('/')
-}
+  isFor(claims, url) || isFor(claims, scimAudience(url))
 
 /** What was thrown, as an error of SCIM where it blames the request. */
 const refusedProof = (error: unknown): unknown => {
@@ -94,7 +86,7 @@ export const createAccessTokens = ({ verifier, possession, ranks }: AccessTokenP
     presented: PresentedToken,
   ): Promise<ScimToken | undefined> => {
     const verified = await verifier.accessToken(issuer, presented.token)
-    if (!verified || !isOwn(verified) || !isMeant(issuer, verified)) return undefined
+    if (!verified || !isOfServiceAccount(verified) || !isMeant(issuer, verified)) return undefined
     const { client, claims } = verified
     if (!scimClients.includes(client.clientId)) return undefined
     try {
@@ -103,7 +95,7 @@ export const createAccessTokens = ({ verifier, possession, ranks }: AccessTokenP
           ...presented,
           claims,
           client,
-          address: addressOf(issuer, request),
+          address: requestAddress(issuer, request),
         })
     } catch (error) {
       throw refusedProof(error)

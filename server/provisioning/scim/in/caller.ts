@@ -13,9 +13,10 @@ import type { SlowRefusal } from '#server/http/limits/slow-refusals.ts'
 import { sha256 } from '#server/platform/random.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { gathered } from '#server/storage/gathered.ts'
+import { type PresentedToken, tokenInHeader } from '#server/tokens/access/presented.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { provisioningOf } from '../../endpoint.ts'
-import { type FindAccessToken, type PresentedToken, scimAudience } from './access-tokens.ts'
+import { type FindAccessToken, scimAudience } from './access-tokens.ts'
 import { forbidden, notFound, ScimError } from './errors.ts'
 import type { RefusedTokens } from './refused-tokens.ts'
 import type { FindScimToken, ScimToken } from './tokens.ts'
@@ -47,14 +48,6 @@ export type Admit = (request: FastifyRequest, scope?: ScimScope) => Promise<Scim
 export type AdmitAnyone = (
   request: FastifyRequest,
 ) => Promise<Pick<ScimCall, 'base' | 'takesAccessTokens'>>
-
-const header = /^(bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i
-
-const presentedIn = ({ headers }: FastifyRequest): PresentedToken | undefined => {
-  const [, scheme = '', token] = header.exec(headers.authorization ?? '') ?? []
-  if (token === undefined) return undefined
-  return { scheme: scheme.toLowerCase() === 'dpop' ? 'DPoP' : 'Bearer', token }
-}
 
 /** A SCIM token has no dots in it. */
 const isJwt = ({ token }: PresentedToken): boolean => token.split('.').length === 3
@@ -95,7 +88,7 @@ export const createAdmit = ({
     provisioning: ProvisioningDoc,
     request: FastifyRequest,
   ): Promise<ScimToken> => {
-    const presented = presentedIn(request)
+    const presented = tokenInHeader(request)
     if (!presented) throw noToken()
     const token = isJwt(presented)
       ? await accessToken(issuer, provisioning, request, presented)

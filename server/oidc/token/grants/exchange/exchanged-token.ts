@@ -5,8 +5,8 @@
 
 import { own } from '#schemas/own.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import { isFor, isHeldBy } from '#server/tokens/access/presented.ts'
 import { offlineScope, openidScope, parseScope } from '#server/tokens/access/scopes.ts'
-import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { VerifiedToken, Verifier } from '#server/tokens/verify.ts'
 import { invalidRequest, type OAuthError } from '../../../errors.ts'
@@ -43,10 +43,6 @@ export const idTokenType = 'urn:ietf:params:oauth:token-type:id_token'
 export const badToken = (name: TokenName, detail: string): OAuthError =>
   invalidRequest(`the ${name} is not good`, { detail })
 
-/** The client or audience of the token: other clients may not exchange it. */
-const isHeldBy = ({ clientId }: TokenClient, { claims, client }: VerifiedToken): boolean =>
-  client.clientId === clientId || [claims['aud']].flat().includes(clientId)
-
 /**
  * The client that a bound token was issued to proves its key (RFC 9449 §5). A service that received the token cannot; it
  * proves a key of its own, which the new token is bound to: no exchange makes an unbound token of a bound one.
@@ -74,12 +70,12 @@ export const createReadExchangedToken = ({
   ): Promise<ExchangedToken | undefined> => {
     const token = await verifier.accessToken(issuer, value)
     if (!token?.user && !token?.account) return undefined
-    const { scope, aud } = token.claims
+    const { claims } = token
     // One that is not for the issuer reaches no userinfo (RFC 8707 §2.2); what comes of it does not either.
-    const reachesUserinfo = !token.user || [aud].flat().includes(issuer.url)
+    const reachesUserinfo = !token.user || isFor(claims, issuer.url)
     return {
       ...token,
-      scope: parseScope(String(scope ?? '')).filter(
+      scope: parseScope(String(claims['scope'] ?? '')).filter(
         (one) => reachesUserinfo || one !== openidScope,
       ),
     }
@@ -98,6 +94,7 @@ export const createReadExchangedToken = ({
       throw invalidRequest(`${name}_type must be one of ${Object.keys(readers).join(', ')}`)
     const token = await read(context, value)
     if (!token) throw badToken(name, 'it is not of this realm, or not alive')
+    // Other clients than that of the token, or of its audience, may not exchange it.
     if (!isHeldBy(client, token) && !(await mayShow(token)))
       throw badToken(name, 'it is not for this client')
     checkBinding(context, name, token)
