@@ -9,7 +9,6 @@
 import type { FastifyRequest } from 'fastify'
 import { isPlanOnly, planScope } from '#schemas/access/admin-access.ts'
 import type { Permission } from '#schemas/access/permissions.ts'
-import { Role } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import { OAuthError, schemeOf } from '#server/oidc/errors.ts'
 import { boundKey, type Dpop } from '#server/oidc/token/dpop.ts'
@@ -49,7 +48,7 @@ export interface AdminTokens {
 export interface AdminTokenParts {
   readonly issuers: Issuers
   readonly verifier: Verifier
-  readonly ranks: Pick<Ranks, 'permissionsOf' | 'permissionsOfRoles'>
+  readonly ranks: Pick<Ranks, 'permissionsOf' | 'permissionsOfServiceAccount'>
   readonly dpop: Pick<Dpop, 'checkPossession'>
   readonly baseUrl: string
   readonly master: string
@@ -90,15 +89,8 @@ export const createAdminTokens = (parts: AdminTokenParts): AdminTokens => {
   const permissionsOf = async (
     view: RealmView,
     { user, client }: VerifiedToken,
-  ): Promise<ReadonlySet<Permission>> => {
-    if (user) return ranks.permissionsOf(view, user.id)
-    const { serviceAccountRoles } = client.doc
-    const roles = await Promise.all(serviceAccountRoles.map((name) => view.get(Role.kind, name)))
-    return ranks.permissionsOfRoles(
-      view,
-      roles.filter((role) => role !== undefined),
-    )
-  }
+  ): Promise<ReadonlySet<Permission>> =>
+    user ? ranks.permissionsOf(view, user.id) : ranks.permissionsOfServiceAccount(view, client.doc)
 
   /** By what the client is now, however it came by this token; the token can only narrow that. */
   const mayOnlyPlan = ({ claims, client }: VerifiedToken): boolean =>

@@ -4,6 +4,7 @@
  */
 
 import { effectivePermissions, type Permission } from '#schemas/access/permissions.ts'
+import type { ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { Group, type GroupDoc } from '#schemas/kinds/users/group.ts'
 import { Role, type RoleDoc } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
@@ -22,6 +23,11 @@ export interface Ranks {
   permissionsOfRoles(
     view: Granting,
     roles: readonly StoredDocument[],
+  ): Promise<ReadonlySet<Permission>>
+  /** Effective permissions of the service account of a client, by the realm roles that it holds. */
+  permissionsOfServiceAccount(
+    view: Granting,
+    client: Pick<ClientDoc, 'serviceAccountRoles'>,
   ): Promise<ReadonlySet<Permission>>
   /** Effective permissions that being in this group amounts to. */
   permissionsOfGroup(view: Granting, groupId: string): Promise<ReadonlySet<Permission>>
@@ -89,6 +95,8 @@ export const createRanks = ({ db }: Pick<Storage, 'db'>): Ranks => {
   return {
     permissionsOf,
     permissionsOfRoles: closure,
+    permissionsOfServiceAccount: async (view, { serviceAccountRoles }) =>
+      closure(view, await named(view, serviceAccountRoles)),
     permissionsOfGroup: async (view, groupId) =>
       closure(view, await named(view, await rolesOfGroups(view, [groupId]))),
     refuseUnlessOutranked: async (view, permissions, userId) => {

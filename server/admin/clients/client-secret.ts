@@ -4,7 +4,6 @@
  */
 
 import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
-import { Role } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Vault } from '#server/keys/vault.ts'
@@ -58,12 +57,7 @@ const refuseUnlessOutranked = async (
   { view, caller }: ActionContext,
   client: StoredDocument,
 ): Promise<void> => {
-  const names = contentOf<ClientDoc>(client).serviceAccountRoles
-  const roles = await Promise.all(names.map((name) => view.get(Role.kind, name)))
-  const held = await ranks.permissionsOfRoles(
-    view,
-    roles.filter((role) => role !== undefined),
-  )
+  const held = await ranks.permissionsOfServiceAccount(view, contentOf<ClientDoc>(client))
   for (const permission of held)
     if (!caller.permissions.has(permission))
       throw new Problem('forbidden', `the client holds ${permission}, which you do not`)

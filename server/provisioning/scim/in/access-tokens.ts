@@ -7,7 +7,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Permission } from '#schemas/access/permissions.ts'
 import type { ProvisioningDoc } from '#schemas/kinds/provisioning/provisioning.ts'
-import { Role } from '#schemas/kinds/users/role.ts'
 import { type ScimScope, scimScopes } from '#schemas/wire/scim.ts'
 import {
   isFor,
@@ -39,7 +38,7 @@ export interface Possession {
 export interface AccessTokenParts {
   readonly verifier: Pick<Verifier, 'accessToken'>
   readonly possession: Possession
-  readonly ranks: Pick<Ranks, 'permissionsOfRoles'>
+  readonly ranks: Pick<Ranks, 'permissionsOfServiceAccount'>
 }
 
 export const scimAudience = (issuer: string): string => `${issuer}/scim/v2`
@@ -69,12 +68,7 @@ export const createAccessTokens = ({ verifier, possession, ranks }: AccessTokenP
     { view }: Issuer,
     { client }: VerifiedToken,
   ): Promise<readonly ScimScope[]> => {
-    const names = client.doc.serviceAccountRoles
-    const roles = await Promise.all(names.map((name) => view.get(Role.kind, name)))
-    const held = await ranks.permissionsOfRoles(
-      view,
-      roles.filter((role) => role !== undefined),
-    )
+    const held = await ranks.permissionsOfServiceAccount(view, client.doc)
     return scimScopes.filter((scope) => held.has(permissionFor[scope]))
   }
 
