@@ -1,5 +1,7 @@
 /** The part of JSON Schema 2020-12 that kinds use, with our marks. Views are derived on this plain form. */
 
+import type { Permission } from './access/permissions.ts'
+
 export type OnDelete = 'refuse' | 'cascade' | 'detach'
 
 export interface RefMark {
@@ -11,6 +13,8 @@ export interface RefMark {
   readonly sibling?: true
   /** The reference grants the permissions of the named role: only a caller who holds them may write it. */
   readonly grants?: true
+  /** Of one that grants: the permission that adding it needs besides that of the document. */
+  readonly needs?: Permission
 }
 
 export interface JsonSchema {

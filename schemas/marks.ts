@@ -1,6 +1,7 @@
 /** Field marks: what a kind says about a field, on the field itself. There are no lists of paths anywhere. */
 
 import Type, { type Static, type TObject, type TSchema } from 'typebox'
+import type { Permission } from './access/permissions.ts'
 import type { JsonSchema, OnDelete, RefMark, SecretMark } from './json-schema.ts'
 
 /** A natural key: no control characters, not shaped like a UUID (`segment` also refuses `/`). */
@@ -16,6 +17,7 @@ export const ref = (
   }: {
     onDelete?: OnDelete
     grants?: true
+    needs?: Permission
     sibling?: true
     default?: string
     description?: string

@@ -164,13 +164,15 @@ const spec = fields({
     false,
     'Whether the client has a service account; needs the grant type client_credentials.',
   ),
+  // Roles of a service account open applications, also where they hold no permission here: the permission to keep clients is
+  // not one to hand out roles.
   serviceAccountRoles: yamlOnly(
-    setOf(ref('role', { onDelete: 'detach', grants: true }), {
+    setOf(ref('role', { onDelete: 'detach', grants: true, needs: 'manage-roles' }), {
       description: 'Realm roles of its service account.',
     }),
   ),
   serviceAccountClientRoles: yamlOnly(
-    setOf(ref('client-role', { onDelete: 'detach', grants: true }), {
+    setOf(ref('client-role', { onDelete: 'detach', grants: true, needs: 'manage-roles' }), {
       description: 'Client roles of its service account, as client/role.',
     }),
   ),

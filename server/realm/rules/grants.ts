@@ -12,8 +12,6 @@ import { effectivePermissions, type Permission } from '#schemas/access/permissio
 import { createClosure } from '#schemas/graph/closure.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
-import { ClientRole } from '#schemas/kinds/clients/client-role.ts'
-import { Role } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
 import { referencesOf } from '#schemas/walk.ts'
 import type { Caller } from '#server/http/caller.ts'
@@ -105,11 +103,16 @@ export const gainsOf = (drafts: Drafts): ((draft: Draft) => readonly Permission[
   }
 }
 
-/**
- * Roles of a service account open applications, also where they hold no permission here: the permission to keep clients is not
- * one to hand out roles.
- */
-const roleKinds = new Set([Role.kind, ClientRole.kind])
+/** The givers that a reference with `needs` names, with the permission that adding it needs. */
+const neededFor = ({ keyOf, bodyOf, find }: Realm, draft: Draft): ReadonlyMap<Draft, Permission> =>
+  new Map(
+    referencesOf(draft.kind, bodyOf(draft) ?? {}, keyOf(draft) ?? '').flatMap(
+      ({ needs, kind, key }) => {
+        const giver = needs && find(kind, key)
+        return giver ? [[giver, needs] as const] : []
+      },
+    ),
+  )
 
 export const refuseEscalation = (
   drafts: Drafts,
@@ -133,16 +136,15 @@ export const refuseEscalation = (
       throw new Problem('forbidden', 'only realm-admin may change the permissions of a role')
     const had = new Set(then.giversOf(draft))
     const added = now.giversOf(draft).filter((giver) => !had.has(giver))
-    const role = added.find(({ kind }) => roleKinds.has(kind.kind))
-    if (
-      role &&
-      draft.kind.permission.write === 'manage-clients' &&
-      !permissions.has('manage-roles')
-    )
-      throw new Problem(
-        'forbidden',
-        `${name} would get the role "${role.key}": attaching a role also needs the permission manage-roles`,
-      )
+    const needed = neededFor(now, draft)
+    for (const giver of added) {
+      const needs = needed.get(giver)
+      if (needs && !permissions.has(needs))
+        throw new Problem(
+          'forbidden',
+          `${name} would get the role "${giver.key}": attaching a role also needs the permission ${needs}`,
+        )
+    }
     const missing = firstMissing(new Set(added.flatMap((giver) => [...now.permissionsOf(giver)])))
     if (missing)
       throw new Problem('forbidden', `${name} would grant ${missing}, which you do not hold`)
