@@ -290,6 +290,20 @@ const planted: Readonly<Record<string, Planted>> = {
       'cli/planning/plan.ts': `if (change.kind === 'added' || actor.type === 'client') go()`,
     },
   },
+  'the audience of an access token is read in server/tokens alone': {
+    wrong: [
+      { 'server/admin/bearer.ts': `[verified.claims['aud']].flat().includes(audience)` },
+      { 'server/oidc/token/introspect.ts': `claims.aud === clientId` },
+      { 'server/self-service/bearer-caller.ts': `const { scope, aud } = token.claims` },
+      { 'server/provisioning/caller.ts': `const isFor = ({ claims: { aud } }) => aud === url` },
+    ],
+    right: {
+      'server/tokens/access/presented.ts': `const isFor = ({ aud }, audience) => aud === audience`,
+      'server/oidc/logout/logout.ts': `if (idToken.aud !== client.clientId) throw refused()`,
+      'server/oidc/token/userinfo.ts': `sign({ ...answer, aud: client.clientId })`,
+      'server/broker/protocols/oidc/id-token.ts': `const audiences = [claims.aud ?? []].flat()`,
+    },
+  },
   'an area is opened with what it needs by name': {
     wrong: [
       { 'server/oidc/open.ts': `createEndpoints({ ...needs.tokens, clock })` },

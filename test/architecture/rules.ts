@@ -154,6 +154,24 @@ const asksForKind = (tree: Tree): string[] => {
   })
 }
 
+/** JWTs of others that the server reads: assertions of clients and of other servers, tokens of workloads and of providers. */
+const foreignJwts =
+  /^server\/(tokens\/|broker\/|oidc\/client-auth\/assertion\.ts$|oidc\/token\/grants\/cross-application\/read-assertion\.ts$|provisioning\/workload\/workload-token\.ts$)/
+
+/** A form of its own of “is the token for us” is how a token for another service is let in. */
+const readsAudience = ({ files }: Tree): string[] =>
+  wrongNodes(
+    files.filter(({ path }) => path.startsWith('server/') && !foreignJwts.test(path)),
+    (node, parent) => {
+      const object = node['object']
+      const isClaims = /claims$/i.test(nameOf(object) ?? memberOf(object) ?? '')
+      if (memberOf(node) === 'aud' && isClaims) return 'reads the audience of a token'
+      return parent.type === 'ObjectPattern' && nameOf(node['key']) === 'aud'
+        ? 'reads the audience of a token'
+        : undefined
+    },
+  )
+
 /** Formats that a command may be asked for: a comparison with one of them is a view that is chosen a second time. */
 const formats = new Set(['human', 'json', 'yaml', 'markdown', 'github', 'sarif', 'junit'])
 
@@ -300,6 +318,10 @@ export const rules: readonly Rule[] = [
   },
   { title: 'only the guarded client makes requests', broken: requestsOutside },
   { title: 'nothing but a kind and its behaviour asks which kind it is', broken: asksForKind },
+  {
+    title: 'the audience of an access token is read in server/tokens alone',
+    broken: readsAudience,
+  },
   { title: 'an area is opened with what it needs by name', broken: handsBagOn },
   { title: 'the output format of a command is chosen in one place', broken: asksForFormat },
   { title: 'reading, checking, planning and adopting files import no view', broken: importsViews },
