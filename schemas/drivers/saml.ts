@@ -10,11 +10,20 @@ export const nameIdFormats = {
 
 export type NameIdFormat = keyof typeof nameIdFormats
 
+/** As SAML Core §3.4.1.1 spells the URN of §8.3.1: service providers send both. */
+const otherUnspecified = 'urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified'
+
+/** Whether a format leaves the choice to the identity provider (SAML Core §3.4.1.1). */
+export const isUnspecified = (urn: string | undefined): boolean =>
+  urn === undefined || urn === nameIdFormats.unspecified || urn === otherUnspecified
+
 /** The short name of a format that is given as either; nothing for one that is not offered. */
 export const nameIdFormatOf = (name: string): NameIdFormat | undefined =>
-  (Object.keys(nameIdFormats) as NameIdFormat[]).find(
-    (short) => short === name || nameIdFormats[short] === name,
-  )
+  name === otherUnspecified
+    ? 'unspecified'
+    : (Object.keys(nameIdFormats) as NameIdFormat[]).find(
+        (short) => short === name || nameIdFormats[short] === name,
+      )
 
 const bindings = 'urn:oasis:names:tc:SAML:2.0:bindings'
 

@@ -4,7 +4,6 @@ const status = 'urn:oasis:names:tc:SAML:2.0:status'
 
 /** Top-level codes (SAML Core §3.2.2.2) of the second-level codes that are used. */
 const codes = {
-  AuthnFailed: 'Responder',
   InvalidNameIDPolicy: 'Requester',
   NoAuthnContext: 'Responder',
   NoPassive: 'Responder',

@@ -160,6 +160,42 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
     expect(statusOf(sentOf(first))).toBe('Requester/InvalidNameIDPolicy')
   })
 
+  it.each([
+    ['unspecified as SAML 2.0', 'Format="urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified"'],
+    ['unspecified as SAML 1.1', 'Format="urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"'],
+    ['no', ''],
+  ])(
+    'leave the choice of a NameID with %s Format, also without AllowCreate',
+    async (name, given) => {
+      const issuer = `https://${encodeURIComponent(name)}.example`
+      await addProvider(site, { entityId: issuer })
+      const inside = `<samlp:NameIDPolicy ${given} AllowCreate="false"/>`
+      const told = await verifiedOf(site, await alice.open(askUrl(site, { issuer, inside })))
+      expect(told.format).toBe('persistent')
+    },
+  )
+
+  it('name attributes in the format that fits the name (SAML Core §8.2)', async () => {
+    const issuer = 'https://attributes.example'
+    await addProvider(site, { entityId: issuer })
+    const formats = {
+      groups: 'basic',
+      'http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name': 'uri',
+      'First Name': 'unspecified',
+    }
+    for (const [index, name] of Object.keys(formats).entries())
+      await site.admin('POST', `${providerPath(issuer)}/mappers`, {
+        name: `m${index}`,
+        protocolMapper: 'saml-hardcode-attribute-mapper',
+        config: { 'attribute.name': name, 'attribute.value': 'x' },
+      })
+    const { xml } = await verifiedOf(site, await alice.open(askUrl(site, { issuer })))
+    for (const [name, wanted] of Object.entries(formats))
+      expect(xml).toContain(
+        `Name="${name}" NameFormat="urn:oasis:names:tc:SAML:2.0:attrname-format:${wanted}"`,
+      )
+  })
+
   it('asks again for ForceAuthn, and not at all for IsPassive', async () => {
     const forced = await alice.open(askUrl(site, { attributes: { ForceAuthn: 'true' } }))
     expect(forced.body).toContain('name="password"')

@@ -161,10 +161,30 @@ describe.each(backends)('single sign-on on $name', (backend) => {
       { AssertionConsumerServiceIndex: '5' },
       { AssertionConsumerServiceIndex: '04' },
       { ...url('https://sp.example/four'), AssertionConsumerServiceIndex: '4' },
-      { ProtocolBinding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect' },
-      { ProtocolBinding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Artifact' },
+      {
+        AssertionConsumerServiceIndex: '4',
+        ProtocolBinding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-POST',
+      },
+      {
+        ...url('https://other.example/acs'),
+        ProtocolBinding: 'urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect',
+      },
     ])
       expect([refused, await at(refused)]).toEqual([refused, 400])
+  })
+
+  it.each(['HTTP-Redirect', 'HTTP-Artifact', 'PAOS'])(
+    'answers a request for the binding %s, which is not registered, with UnsupportedBinding by the one that is',
+    async (name) => {
+      const attributes = { ProtocolBinding: `urn:oasis:names:tc:SAML:2.0:bindings:${name}` }
+      const sent = sentOf(await alice.open(askUrl(site, { attributes })))
+      expect([sent.url, statusOf(sent)]).toEqual([acsUrl, 'Requester/UnsupportedBinding'])
+    },
+  )
+
+  it('knows an Issuer that stands on a line of its own', async () => {
+    const page = await alice.open(askUrl(site, { issuer: `\n  ${entityId}\n` }))
+    expect(statusOf(sentOf(page))).toBe('Success')
   })
 
   it.each([

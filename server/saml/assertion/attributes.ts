@@ -71,9 +71,19 @@ const split = (
   return config['single'] === 'false' ? values.map((value) => [value]) : [values]
 }
 
+/** A name of the Basic format is an xs:Name (SAML Core §8.2.3), unlike `http://schemas.xmlsoap.org/…` and `First Name`. */
+const xmlName = /^[\p{L}_:][\p{L}\p{M}\p{N}_:.·-]*$/u
+
+const usualFormat = (name: string): Attribute['format'] => {
+  if (xmlName.test(name)) return 'Basic'
+  return URL.canParse(name) ? 'URI Reference' : 'Unspecified'
+}
+
 const formatOf = (config: Source['config']): Attribute['format'] => {
-  const named = config['attribute.nameformat'] ?? 'Basic'
-  return named === 'URI Reference' || named === 'Unspecified' ? named : 'Basic'
+  const { 'attribute.nameformat': named, 'attribute.name': name = '' } = config
+  return named === 'Basic' || named === 'URI Reference' || named === 'Unspecified'
+    ? named
+    : usualFormat(name)
 }
 
 /** Without mappers: what applications ask for, by the names that most of them take. */

@@ -65,7 +65,8 @@ const issuerOf = (message: XmlElement): string => {
   const format = issuer?.attributes['Format']
   if (!issuer || (format !== undefined && !format.endsWith(':nameid-format:entity')))
     throw new SamlRefused('the request must have an Issuer that is an entityID')
-  return issuer.text
+  // Indented messages are common. What is looked up is also what a signed part is compared with.
+  return issuer.text.trim()
 }
 
 const senderOf = async (issuer: Issuer, message: XmlElement): Promise<ServiceProvider> => {

@@ -1,6 +1,6 @@
 /** The rules of a LogoutRequest (SAML Core §3.7.1). Its signature and its sender have been verified. */
 
-import { nameIdFormats } from '#schemas/drivers/saml.ts'
+import { isUnspecified } from '#schemas/drivers/saml.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { childOf, childrenOf, instantOf, type XmlElement } from '#server/xml/index.ts'
 import { entityIdOf, sloPath } from '../addresses.ts'
@@ -31,9 +31,7 @@ const nameIdOf = (
     throw new SamlStatusError('UnknownPrincipal', 'the NameID is qualified by another party')
   return {
     nameId: nameId.text,
-    ...(format === undefined || format === nameIdFormats.unspecified
-      ? {}
-      : { nameIdFormat: format }),
+    ...(isUnspecified(format) ? {} : { nameIdFormat: format }),
   }
 }
 

@@ -3,12 +3,7 @@
  * sender's own ends on a page; what is wrong afterwards is a status for the service provider.
  */
 
-import {
-  type AcsBinding,
-  acsBindings,
-  nameIdFormatOf,
-  nameIdFormats,
-} from '#schemas/drivers/saml.ts'
+import { acsBindings, isUnspecified, nameIdFormatOf, nameIdFormats } from '#schemas/drivers/saml.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { childOf, childrenOf, type XmlElement } from '#server/xml/index.ts'
 import { ssoPath } from '../addresses.ts'
@@ -33,31 +28,31 @@ const flagOf = ({ attributes }: XmlElement, name: string, fallback = false): boo
   return text === 'true' || text === '1'
 }
 
-const bindingOf = ({ attributes }: XmlElement): AcsBinding | undefined => {
-  const urn = attributes['ProtocolBinding']
-  if (urn === undefined) return undefined
-  const binding = (Object.keys(acsBindings) as AcsBinding[]).find((one) => acsBindings[one] === urn)
-  if (!binding) throw new SamlRefused('the ProtocolBinding must be HTTP-POST or HTTP-Artifact')
-  return binding
+/** Whether the binding that the request asks for is that of the assertion consumer service. */
+const isBound = ({ attributes }: XmlElement, { binding }: Pick<Acs, 'binding'>): boolean => {
+  const asked = attributes['ProtocolBinding']
+  return asked === undefined || asked === acsBindings[binding]
 }
 
 /** Registered, byte for byte: nothing that a request names is ever parsed, so that no two parsers can disagree about it. */
-const acsOf = ({ acs }: ServiceProvider, message: XmlElement): Acs | undefined => {
-  const url = message.attributes['AssertionConsumerServiceURL']
-  const index = message.attributes['AssertionConsumerServiceIndex']
-  const binding = bindingOf(message)
+const acsOf = (provider: ServiceProvider, message: XmlElement): Acs | undefined => {
+  const { acs } = provider
+  const {
+    AssertionConsumerServiceURL: url,
+    AssertionConsumerServiceIndex: index,
+    ProtocolBinding: binding,
+  } = message.attributes
   if (index !== undefined) {
     // They exclude each other (SAML Core §3.4.1).
     if (url !== undefined || binding !== undefined)
       throw new SamlRefused(
         'AssertionConsumerServiceIndex excludes AssertionConsumerServiceURL and ProtocolBinding',
+        { provider },
       )
     return acs.find((one) => one.index !== undefined && String(one.index) === index)
   }
-  return acs.find(
-    (one) =>
-      (url === undefined || one.url === url) && (binding === undefined || one.binding === binding),
-  )
+  const registered = url === undefined ? acs : acs.filter((one) => one.url === url)
+  return registered.find((one) => isBound(message, one)) ?? registered[0]
 }
 
 /** Where the answer goes; a SamlRefused names the service provider where it is wrong. */
@@ -114,12 +109,13 @@ const nameIdOf = (
       'InvalidNameIDPolicy',
       'the SPNameQualifier names another service provider',
     )
-  // Unspecified leaves the choice to the identity provider (SAML Core §3.4.1.1).
-  const isOpen = asked === undefined || asked === nameIdFormats.unspecified
-  const format = isOpen ? own : nameIdFormatOf(asked)
-  if (!format || (!isOpen && nameIdFormats[format] !== asked))
+  const allowCreate = flagOf(policy, 'AllowCreate')
+  // Any kind may be answered, so that nothing can be forbidden: pysaml2 sends AllowCreate="false" with it.
+  if (asked === undefined || isUnspecified(asked)) return { format: own, allowCreate: true }
+  const format = nameIdFormatOf(asked)
+  if (!format || nameIdFormats[format] !== asked)
     throw new SamlStatusError('InvalidNameIDPolicy', 'the NameID format is not offered')
-  return { format, allowCreate: flagOf(policy, 'AllowCreate') }
+  return { format, allowCreate }
 }
 
 const subjectOf = (message: XmlElement): Pick<SsoRequest, 'subject'> => {
@@ -139,6 +135,11 @@ export const checkAuthnRequest = (
   { id, acs }: Target,
 ): SsoRequest => {
   const options = optionsOf(issuer, provider)
+  if (!isBound(message, acs))
+    throw new SamlStatusError(
+      'UnsupportedBinding',
+      'the assertion consumer service is not registered with the ProtocolBinding',
+    )
   const isPassive = flagOf(message, 'IsPassive')
   if (isPassive && !options.allowPassive)
     throw new SamlStatusError('NoPassive', 'the service provider may not ask without a page')
