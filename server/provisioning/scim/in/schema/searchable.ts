@@ -61,7 +61,7 @@ export const isSortable = (type: ResourceType, path: AttributePath): boolean => 
 
 const plural = ({ name }: ResourceType): string => `${name.toLowerCase()}s`
 
-export const notFilterable = (type: ResourceType, path: AttributePath): ScimError =>
+const notFilterable = (type: ResourceType, path: AttributePath): ScimError =>
   invalidFilter(
     `${plural(type)} cannot be filtered by "${pathText(path)}"; /Schemas lists their attributes`,
   )
