@@ -72,4 +72,29 @@ describe('a response', () => {
     ] as const)
       expect((await keys(query)).sort(), query).toEqual([...wanted].sort())
   })
+
+  it('leaves out values without any of the parts that are asked for', async () => {
+    const { id } = await site.scim.user('parts', {
+      name: { givenName: 'P' },
+      emails: [
+        { value: 'p@x.example', type: 'work', display: 'Work' },
+        { value: 'q@x.example', type: 'home' },
+      ],
+      entitlements: [{ value: 'e' }],
+      [enterprise]: { manager: { value: 'm' } },
+    })
+    const shown = async (query: string) => {
+      const { body } = await site.scim.send('GET', `/Users/${id}?${query}`)
+      const { schemas: _, id: _id, ...rest } = body
+      return rest
+    }
+    expect(await shown('attributes=emails.display')).toEqual({ emails: [{ display: 'Work' }] })
+    expect(await shown('attributes=emails.primary,name.familyName')).toEqual({})
+    const without = await shown(
+      `excludedAttributes=entitlements.value,name.givenName,${enterprise}:manager.value`,
+    )
+    expect(without).not.toHaveProperty('entitlements')
+    expect(without).not.toHaveProperty('name')
+    expect(Object.keys(without)).not.toContain(enterprise)
+  })
 })

@@ -54,8 +54,15 @@ const below = (
       : [{ schema: undefined, name: path.sub, sub: undefined }]
   })
 
+/** What is left of a value without its parts is no value (RFC 7643 §2.5). */
+const isEmpty = (value: Value): boolean =>
+  value === undefined ||
+  (Array.isArray(value) && value.length === 0) ||
+  (isComplex(value) && Object.keys(value).length === 0)
+
 const pick = (value: Value, paths: readonly AttributePath[], chosen: boolean): Value => {
-  if (Array.isArray(value)) return value.map((one) => pick(one, paths, chosen))
+  if (Array.isArray(value))
+    return value.map((one) => pick(one, paths, chosen)).filter((one) => !isEmpty(one))
   if (!isComplex(value)) return chosen ? value : undefined
   return Object.fromEntries(
     Object.entries(value).flatMap(([name, inner]) => {
@@ -64,14 +71,14 @@ const pick = (value: Value, paths: readonly AttributePath[], chosen: boolean): V
         sub === undefined ? [] : [{ schema: undefined, name: sub, sub: undefined }],
       )
       if (own.some(({ sub }) => sub === undefined)) return chosen ? [[name, inner]] : []
-      if (subs.length > 0) return [[name, pick(inner, subs, chosen)]]
+      if (subs.length > 0) {
+        const picked = pick(inner, subs, chosen)
+        return isEmpty(picked) ? [] : [[name, picked]]
+      }
       return chosen ? [] : [[name, inner]]
     }),
   )
 }
-
-const isEmpty = (value: Value): boolean =>
-  value === undefined || (isComplex(value) && Object.keys(value).length === 0)
 
 export const readProjection = (type: ResourceType, asked: Asked): Projection => {
   const wanted = pathsIn(type, asked['attributes'])
