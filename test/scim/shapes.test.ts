@@ -151,3 +151,20 @@ describe('a single value', () => {
     })
   })
 })
+
+it('PATCH without a path accepts attributes below the URN of the core schema', async () => {
+  const { id } = await site.scim.user('core-urn', { displayName: 'before', title: 'T' })
+  const replace = (value: unknown) => site.scim.patch(`/Users/${id}`, { op: 'replace', value })
+  const { status, body } = await replace({
+    [userSchema.toUpperCase()]: { displayName: 'after', name: { givenName: 'C' } },
+    [enterprise]: { department: 'D' },
+  })
+  expect(status).toBe(200)
+  expect(body).toMatchObject({
+    displayName: 'after',
+    title: 'T',
+    name: { givenName: 'C' },
+    [enterprise]: { department: 'D' },
+  })
+  expect((await replace({ [userSchema]: 'text' })).body).toMatchObject({ scimType: 'invalidValue' })
+})

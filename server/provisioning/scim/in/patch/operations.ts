@@ -50,14 +50,23 @@ const valueAt = (place: Place, op: Change['op'], value: Value): Value => {
   return isComplex(value) ? [value] : value
 }
 
+const entriesOf = (value: Value): readonly (readonly [string, Value])[] => {
+  if (!isComplex(value)) throw invalidValue('an operation without a path needs an object as value')
+  return Object.entries(value)
+}
+
 /** An object without a path names its places by its keys. What the server sets itself, and what no schema knows, is ignored. */
 const withoutPath = (
   type: ResourceType,
   op: 'add' | 'replace',
   value: Value,
 ): readonly Change[] => {
-  if (!isComplex(value)) throw invalidValue('an operation without a path needs an object as value')
-  return Object.entries(value).flatMap(([key, inner]) => {
+  const isCore = (key: string): boolean => key.toLowerCase() === type.core.id.toLowerCase()
+  // The core schema may be named as an extension must be (RFC 7644 §3.10).
+  const named = entriesOf(value).flatMap(([key, inner]) =>
+    isCore(key) ? entriesOf(inner) : [[key, inner] as const],
+  )
+  return named.flatMap(([key, inner]) => {
     const place = findPlace(type, key)
     return place && !isReadOnly(place) ? [{ op, place, value: inner }] : []
   })
