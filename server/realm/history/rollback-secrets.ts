@@ -6,6 +6,7 @@
 import type { Kind } from '#schemas/kind.ts'
 import { User } from '#schemas/kinds/users/user.ts'
 import { type FieldError, invalid } from '#schemas/problems.ts'
+import { kinds } from '#schemas/registry.ts'
 import { movedSecretError, movedSecrets } from '#schemas/rules/sent-secrets.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { MissingSecret, RollbackRequest } from '#schemas/wire/wire.ts'
@@ -14,6 +15,12 @@ import type { ConfigDocument } from '../read/configuration.ts'
 import { placeOf } from '../write/operations.ts'
 
 type Given = ReadonlyMap<string, Readonly<Record<string, string>>>
+
+/** The kinds that the secrets of a request are for; names that are no kind are refused by `givenSecrets`. */
+export const kindsOfSecrets = (secrets: RollbackRequest['secrets'] = []): Kind[] => {
+  const named = new Set(secrets.map(({ kind }) => kind))
+  return kinds.filter(({ kind }) => named.has(kind))
+}
 
 /** The secrets of a request by the document that each is for. */
 export const givenSecrets = (

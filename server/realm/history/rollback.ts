@@ -34,7 +34,7 @@ import { mostErrors } from '../write/faults.ts'
 import { type Operation, type Put, placeOf, type WriteChannel } from '../write/operations.ts'
 import type { Writer } from '../write/write.ts'
 import { createdAt, timesWritten } from './history.ts'
-import { givenSecrets, missingOf, movedErrors } from './rollback-secrets.ts'
+import { givenSecrets, kindsOfSecrets, missingOf, movedErrors } from './rollback-secrets.ts'
 
 export interface RollbackParts {
   readonly storage: Storage
@@ -242,6 +242,8 @@ export const createRollback = ({ storage, writer, clock }: RollbackParts) => {
     refuseUnlessMayWrite(caller, [
       ...difference.changes.filter(isChange).map(({ kind }) => kind),
       ...difference.gone.map(({ kind }) => kindNamed(kind)),
+      // A given secret is a write of its document, also where nothing else of the document changes.
+      ...kindsOfSecrets(request.secrets),
     ])
     const { operations, missing } = await operationsFor(former, difference, request)
     const outcome = await writer.write({
