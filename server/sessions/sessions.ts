@@ -47,6 +47,8 @@ export interface NewSession {
   readonly replaces?: string | undefined
   /** The session of the same user that it goes on with: a new cookie and a new sign-in, what was issued stays. */
   readonly continues?: SessionRow | undefined
+  /** The user has proved nothing since the session that it goes on with: it stays as old as that, and ends when that would. */
+  readonly isUnproved?: boolean
 }
 
 export interface OpenedSession {
@@ -237,14 +239,15 @@ export const openSessions = ({
       const { realm, userId, ip, userAgent, rememberMe, settings, replaces, continues } = opening
       const cookieValue = randomToken()
       const now = clock.now()
+      const signedIn = opening.isUnproved ? continues : undefined
       const session: SessionRow = {
         id: sha256(cookieValue),
         sid: continues?.sid ?? newId(),
         realm,
         user_id: userId,
-        created_at: now,
+        created_at: signedIn?.created_at ?? now,
         last_access: now,
-        expires_at: now + settings.ssoSessionMaxLifespan * 1000,
+        expires_at: signedIn?.expires_at ?? now + settings.ssoSessionMaxLifespan * 1000,
         remember_me: rememberMe && settings.rememberMe ? 1 : 0,
         ip,
         user_agent: userAgent === undefined ? null : printable(userAgent, 500),

@@ -26,6 +26,7 @@ export const configureTotp = (parts: Parts): RequiredAction => {
 
   return {
     id,
+    enrols: true,
     show: async (context) => {
       const { realm, settings, user } = context
       const known = context.notes as BegunOtp | undefined

@@ -23,6 +23,7 @@ export const registerPasskey = (parts: Parts): RequiredAction => {
   const { begin, finish } = passkeyEnrolment(parts)
   return {
     id,
+    enrols: true,
     show: async ({ user, settings }) => {
       if (!user) throw new Error('a passkey is registered for an identified user only')
       const options = await begin(settings, user)

@@ -45,8 +45,13 @@ const successEvent = (visitor: Visitor, step: Step, user: UserRow | undefined): 
 export const stateOf = ({ signIn, execution, step }: Asked, passed: Passed): SignInState => {
   const methods = passed.amr ?? (step.amr === undefined ? [] : [step.amr])
   const state = stateAfter(signIn.state, execution.path, passed, methods)
+  const isProof = methods.length > 0 && !step.enrols
   const isOwn = methods.length > 0 && !step.isMessage && !step.isVouched
-  return isOwn ? { ...state, beyondMessages: true } : state
+  return {
+    ...state,
+    ...(isProof ? { provesAnew: true } : {}),
+    ...(isOwn ? { beyondMessages: true } : {}),
+  }
 }
 
 /** The refusal of a proof by another user than the sign-in is of. */
@@ -127,6 +132,7 @@ export const createOnwards = (parts: OnwardsParts) => {
       organization,
       replaces: sessionCookie,
       continues: current?.user.id === user.id ? current.session : undefined,
+      isUnproved: state.strengthens !== undefined && !state.provesAnew,
     })
   }
 

@@ -112,9 +112,14 @@ export const createQuestions = ({
     notes: state.notes[execution.path],
   })
 
-  /** An old session does not allow the enrolment of a factor: the screen may be unattended. */
-  const isRecent = ({ current }: Visitor): boolean =>
-    current !== undefined && clock.now() - current.session.created_at <= recentInSession * 1000
+  /**
+   * An old session alone allows neither the enrolment of a factor nor a required action, which may replace the password or the
+   * address: the screen may be unattended, and the cookie stolen.
+   */
+  const isRecent = ({ current }: Visitor, { strengthens, provesAnew }: SignInState): boolean =>
+    strengthens === undefined ||
+    provesAnew === true ||
+    (current !== undefined && clock.now() - current.session.created_at <= recentInSession * 1000)
 
   /**
    * A name is no proof: it would allow enrolment of a factor for another user (CVE-2025-3910, CVE-2026-3429). A password alone
@@ -123,11 +128,11 @@ export const createQuestions = ({
   const mayEnrol = async (
     visitor: Visitor,
     user: UserRow,
-    { amr, strengthens }: SignInState,
+    state: SignInState,
   ): Promise<boolean> => {
-    if (amr.length === 0) return false
-    if (levelOf(amr) === twoFactors) return true
-    return (strengthens === undefined || isRecent(visitor)) && !(await hasFactor(user))
+    if (state.amr.length === 0) return false
+    if (levelOf(state.amr) === twoFactors) return true
+    return isRecent(visitor, state) && !(await hasFactor(user))
   }
 
   const judgeOf = (visitor: Visitor, signIn: SignIn, user: UserRow | undefined): Judge => ({
@@ -215,6 +220,7 @@ export const createQuestions = ({
     if (state.withoutSession) return { kind: 'passed' }
     const action = await nextAction(visitor, signIn, user)
     if (!action) return { kind: 'passed' }
+    if (!isRecent(visitor, state)) return { kind: 'stuck' }
     const context = contextOf(visitor, known, user, action.execution)
     // What is required is not left out because it cannot be done.
     if ((await action.step.works?.(context)) === false) return { kind: 'stuck' }

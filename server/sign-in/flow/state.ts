@@ -32,6 +32,8 @@ export interface SignInState extends Progress {
   readonly name?: string
   /** The session, by sid, that is strengthened rather than replaced: its user is the one that signs in. */
   readonly strengthens?: string
+  /** The user has proved who they are in this sign-in, not only in the session that it strengthens. */
+  readonly provesAnew?: true
   /** How it was shown who that is (RFC 8176). */
   readonly amr: readonly string[]
   /** One of these is a proof that no messaging provider could read. */

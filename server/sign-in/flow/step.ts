@@ -175,6 +175,8 @@ export interface Step {
   readonly firstLogin?: true
   /** The required action by which a user who lacks it, and has proved who they are, sets it up. */
   readonly enrolment?: string
+  /** Sets up the factor that it then names as a method: no proof that the user is the one from before. */
+  readonly enrols?: true
   /** Tells or changes something of the user: never asked before a proof. */
   readonly afterProof?: true
   /** A step by the same credential, by id: where this one is asked for or can be chosen, that one is not offered once more. */

@@ -219,12 +219,10 @@ const createHandlers = (parts: LoginParts) => {
       alsoElsewhere: withoutSession,
     })
     const signIn = context.pending ? found : forNothing(found)
-    return {
-      gone: false,
-      context,
-      signIn,
-      asked: await engine.ask(context.visitor, signIn),
-    } as const
+    const asked = await engine.ask(context.visitor, signIn)
+    // The session has become too old for what is asked: a new sign-in asks for everything.
+    if (!asked && signIn.state.strengthens !== undefined) return { gone: true } as const
+    return { gone: false, context, signIn, asked } as const
   }
 
   const gone = async (request: SignInRequest, reply: FastifyReply): Promise<FastifyReply> => {
