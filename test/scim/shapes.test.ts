@@ -168,3 +168,62 @@ it('PATCH without a path accepts attributes below the URN of the core schema', a
   })
   expect((await replace({ [userSchema]: 'text' })).body).toMatchObject({ scimType: 'invalidValue' })
 })
+
+it('POST and PUT accept attributes below the URN of the core schema', async () => {
+  const schemas = [userSchema]
+  const made = await site.scim.send('POST', '/Users', {
+    schemas,
+    [userSchema]: { userName: 'below-urn', displayName: 'D' },
+  })
+  expect(made.status).toBe(201)
+  expect(made.body).toMatchObject({ userName: 'below-urn', displayName: 'D' })
+  const put = await site.scim.send('PUT', `/Users/${made.body.id}`, {
+    schemas,
+    userName: 'below-urn',
+    [userSchema]: { title: 'T' },
+  })
+  expect(put.body).toMatchObject({ userName: 'below-urn', title: 'T' })
+  const twice = { schemas, userName: 'a', [userSchema]: { userName: 'b' } }
+  const refused = await site.scim.send('POST', '/Users', twice)
+  expect([refused.status, refused.body.scimType]).toEqual([400, 'invalidSyntax'])
+})
+
+it.each([
+  ['replace', ''],
+  ['replace', null],
+  ['add', ''],
+  ['remove', undefined],
+])(
+  '%s of the value of an address by %j takes the address away (RFC 7643 §2.5)',
+  async (op, value) => {
+    const emails = [
+      { value: 'work@cleared.example', type: 'work', primary: true },
+      { value: 'home@cleared.example', type: 'home' },
+    ]
+    const { id } = await site.scim.user(`cleared-${op}-${value}`, { emails, title: 'before' })
+    const clear = {
+      op,
+      path: 'emails[type eq "work"].value',
+      ...(value === undefined ? {} : { value }),
+    }
+    const title = { op: 'replace', path: 'title', value: 'after' }
+    const answer = await site.scim.patch(`/Users/${id}`, clear, title)
+    expect([answer.status, answer.body.title]).toEqual([200, 'after'])
+    expect(answer.body.emails).toEqual([expect.objectContaining({ value: 'home@cleared.example' })])
+    // It is gone already.
+    expect((await site.scim.patch(`/Users/${id}`, clear)).status).toBe(200)
+    await site.scim.send('DELETE', `/Users/${id}`)
+  },
+)
+
+it.each([userSchema, groupSchema])('%s lists externalId among its attributes', async (id) => {
+  const { attributes } = (await site.scim.send('GET', `/Schemas/${id}`)).body
+  expect(attributes.map(({ name }: Attribute) => name)).toContain('externalId')
+})
+
+it('answers have the media type of SCIM, without a charset', async () => {
+  for (const path of ['/Users', '/Users/nobody', '/Schemas']) {
+    const { headers } = await site.scim.send('GET', path)
+    expect(headers['content-type']).toBe('application/scim+json')
+  }
+})

@@ -7,6 +7,9 @@ import { logProblem, type MapError, setProblemHeaders, toProblem } from '#server
 export const errorSchema = 'urn:ietf:params:scim:api:messages:2.0:Error'
 export const mediaType = 'application/scim+json'
 
+/** Of a text the framework would add a charset to the media type, which has none (RFC 7644 §8.1). */
+export const bytesOf = (body: object): Buffer => Buffer.from(JSON.stringify(body))
+
 export type ScimType =
   | 'invalidFilter'
   | 'tooMany'
@@ -91,7 +94,7 @@ export const sendScimError = (
     .code(error.status)
     .type(mediaType)
     .send(
-      JSON.stringify({
+      bytesOf({
         schemas: [errorSchema],
         status: String(error.status),
         ...(error.scimType === undefined ? {} : { scimType: error.scimType }),

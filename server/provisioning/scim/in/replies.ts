@@ -3,7 +3,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { isKnown } from '#server/http/etag.ts'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
-import { mediaType, ScimError } from './errors.ts'
+import { bytesOf, mediaType, ScimError } from './errors.ts'
 import type { Projection } from './projection.ts'
 import { isComplex, type Resource } from './schema/attribute.ts'
 
@@ -24,7 +24,7 @@ export const refuseStale = (request: FastifyRequest, version: string): void => {
 }
 
 export const sendJson = (reply: FastifyReply, status: number, body: Resource): FastifyReply =>
-  reply.code(status).type(mediaType).send(JSON.stringify(body))
+  reply.code(status).type(mediaType).send(bytesOf(body))
 
 export const sendResource = (
   request: FastifyRequest,

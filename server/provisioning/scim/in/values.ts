@@ -144,6 +144,9 @@ export const readResource = (type: ResourceType, given: unknown): Resource => {
   const read: Record<string, Value> = {}
   readInto(read, ownAttributes(type), body)
   for (const [name, value] of Object.entries(body)) {
+    // Some senders name the core schema as an extension must be named.
+    if (name.toLowerCase() === type.core.id.toLowerCase() && isComplex(value))
+      readInto(read, ownAttributes(type), value)
     const extension = extensionNamed(type, name)
     if (!extension || value === null) continue
     if (!isComplex(value)) throw invalidValue(`${extension.id} must be an object`)

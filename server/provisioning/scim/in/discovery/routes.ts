@@ -10,7 +10,12 @@ import { describeScim } from '../description/operations.ts'
 import { forbidden, notFound } from '../errors.ts'
 import { listResponse, readPage, readQuery } from '../paging.ts'
 import { sendJson } from '../replies.ts'
-import type { Resource, ResourceType, Schema } from '../schema/attribute.ts'
+import {
+  commonAttributes,
+  type Resource,
+  type ResourceType,
+  type Schema,
+} from '../schema/attribute.ts'
 import { groupType } from '../schema/group-schema.ts'
 import { userType } from '../schema/user-schema.ts'
 import { coreSchemas, resourceTypeSchema, schemaSchema } from './core-schemas.ts'
@@ -18,8 +23,14 @@ import { serviceProviderConfig } from './service-provider-config.ts'
 
 export const resourceTypes: readonly ResourceType[] = [userType, groupType]
 
+/** With externalId, which is part of every schema (RFC 7643 §3.1): senders look there for what they may send. */
+const published = ({ core }: ResourceType): Schema => ({
+  ...core,
+  attributes: [...commonAttributes.filter(({ name }) => name === 'externalId'), ...core.attributes],
+})
+
 const schemas: readonly Schema[] = [
-  ...resourceTypes.flatMap(({ core, extensions }) => [core, ...extensions]),
+  ...resourceTypes.flatMap((type) => [published(type), ...type.extensions]),
   ...coreSchemas,
 ]
 

@@ -61,6 +61,9 @@ const onePrimary = (list: readonly Value[], newest: readonly Value[]): Value[] =
 const merged = (one: Value, given: Value): Value =>
   isComplex(one) && isComplex(given) ? { ...one, ...given } : given
 
+/** An address or a number without its `value` is none: the whole value goes with it. */
+const isValueOf = ({ name }: Attribute): boolean => name === 'value'
+
 const changeList = (draft: Draft, { op, value }: Change, target: Target): void => {
   const { attribute, filter, sub } = target
   const before = listIn(draft, attribute)
@@ -74,6 +77,10 @@ const changeList = (draft: Draft, { op, value }: Change, target: Target): void =
     const after = distinct([...had, ...given])
     refuseTooMany(attribute, after)
     set(draft, attribute.name, onePrimary(after, after.slice(had.length)))
+    return
+  }
+  if (sub && isValueOf(sub) && readValue(sub, value) === undefined) {
+    removeFromList(draft, { value: undefined }, target)
     return
   }
   const parts: Value = sub ? { [sub.name]: readValue(sub, value) } : readOne(attribute, value)
@@ -108,7 +115,7 @@ const isNamedIn = (values: readonly Complex[], one: Value): boolean =>
       : Object.entries(given).every(([part, value]) => value === one[part]),
   )
 
-const removeFromList = (draft: Draft, { value }: Change, target: Target): void => {
+const removeFromList = (draft: Draft, { value }: Pick<Change, 'value'>, target: Target): void => {
   const { attribute, filter, sub } = target
   const before = listIn(draft, attribute)
   const isChosen = value !== undefined && filter === undefined && sub === undefined
@@ -116,11 +123,12 @@ const removeFromList = (draft: Draft, { value }: Change, target: Target): void =
   const goes = (one: Value): boolean =>
     (filter === undefined || matchesFilter(filter, attribute, one)) &&
     (given === undefined || isNamedIn(given, one))
-  const after = sub
-    ? before.map((one) =>
-        goes(one) && isComplex(one) ? withoutNothing({ ...one, [sub.name]: undefined }) : one,
-      )
-    : before.filter((one) => !goes(one))
+  const after =
+    sub && !isValueOf(sub)
+      ? before.map((one) =>
+          goes(one) && isComplex(one) ? withoutNothing({ ...one, [sub.name]: undefined }) : one,
+        )
+      : before.filter((one) => !goes(one))
   set(
     draft,
     attribute.name,

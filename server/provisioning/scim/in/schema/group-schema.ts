@@ -9,7 +9,7 @@ export const groupType: ResourceType = {
   core: {
     id: 'urn:ietf:params:scim:schemas:core:2.0:Group',
     name: 'Group',
-    description: 'A group of users of the realm.',
+    description: 'Group',
     attributes: [
       attribute('displayName', 'The name of the group; unique, compared without case.', {
         required: true,

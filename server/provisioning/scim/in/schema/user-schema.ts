@@ -8,7 +8,7 @@ const readOnly = { mutability: 'readOnly' } as const
 const userSchema: Schema = {
   id: 'urn:ietf:params:scim:schemas:core:2.0:User',
   name: 'User',
-  description: 'A user of the realm.',
+  description: 'User Account',
   attributes: [
     attribute('userName', 'The name that the user signs in with; unique, compared without case.', {
       required: true,
