@@ -13,8 +13,10 @@ export interface RefMark {
   readonly sibling?: true
   /** The reference grants the permissions of the named role: only a caller who holds them may write it. */
   readonly grants?: true
-  /** Of one that grants: the permission that adding it needs besides that of the document. */
+  /** The permission that adding it needs besides that of the document. */
   readonly needs?: Permission
+  /** Removing it needs that permission too. */
+  readonly needsToRemove?: true
 }
 
 export interface JsonSchema {

@@ -18,6 +18,7 @@ export const ref = (
     onDelete?: OnDelete
     grants?: true
     needs?: Permission
+    needsToRemove?: true
     sibling?: true
     default?: string
     description?: string

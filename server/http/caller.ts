@@ -18,6 +18,8 @@ export interface Caller {
   readonly ofMaster?: boolean
   /** Effective permissions in the realm of the request. */
   readonly permissions: ReadonlySet<Permission>
+  /** Accepted for references that are marked `needs`, and never held: what a scope of a SCIM token stands for. */
+  readonly scoped?: ReadonlySet<Permission>
   /** May read, compare and dry-run only: write handlers call `refuseUnlessDry`. */
   readonly planOnly?: boolean
   /** Whether the same request would still be let in: for one that is answered for long. */

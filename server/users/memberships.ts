@@ -45,6 +45,15 @@ export const userGroupsOf = ({ db }: Db, userIds: readonly string[]): Promise<Us
     db.selectFrom('user_groups').selectAll().where('user_id', 'in', part).execute(),
   )
 
+export const userOrganizationsOf = ({ db }: Db, userIds: readonly string[]) =>
+  readInSlices(userIds, (part) =>
+    db
+      .selectFrom('organization_members')
+      .select(['user_id', 'organization_id'])
+      .where('user_id', 'in', part)
+      .execute(),
+  )
+
 /** How many direct members groups have; a group without members is not in it. */
 export const groupSizes = async (
   { db }: Db,

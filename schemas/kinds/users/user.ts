@@ -15,6 +15,8 @@ export const requiredActions = [
   'webauthn-register',
 ] as const
 
+const membership = { needs: 'manage-organizations', needsToRemove: true } as const
+
 const spec = fields({
   username: Type.String({ minLength: 1, maxLength: 255, format: 'username' }),
   email: text('Address; unique in the realm.', { format: 'email', maxLength: 320 }),
@@ -32,10 +34,11 @@ const spec = fields({
   clientRoles: setOf(ref('client-role', { onDelete: 'detach', grants: true }), {
     description: 'Client roles they hold directly, as client/role.',
   }),
-  groups: setOf(ref('group', { onDelete: 'detach', grants: true }), {
+  // Members are part of a group or an organization: the actions for them ask for its permission.
+  groups: setOf(ref('group', { onDelete: 'detach', grants: true, ...membership }), {
     description: 'Groups they are in, as /path.',
   }),
-  organizations: setOf(ref('organization', { onDelete: 'detach' }), {
+  organizations: setOf(ref('organization', { onDelete: 'detach', ...membership }), {
     description: 'Organizations they are members of.',
   }),
   initialPassword: secret({

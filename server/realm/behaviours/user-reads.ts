@@ -1,10 +1,12 @@
 /** The reads for declared users: for all of them at once, in a few queries. */
 
 import { effectivePermissions, type Permission } from '#schemas/access/permissions.ts'
+import { Group } from '#schemas/kinds/users/group.ts'
+import { Organization } from '#schemas/kinds/users/organization.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { readInSlices } from '#server/storage/documents/reads.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { userGroupsOf, userRolesOf } from '#server/users/memberships.ts'
+import { userGroupsOf, userOrganizationsOf, userRolesOf } from '#server/users/memberships.ts'
 import { foldName } from '#server/users/names.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { usersIn } from '#server/users/user-rows.ts'
@@ -87,6 +89,25 @@ export const outrankingAmong = async (
   for (const { user_id, role_id } of roles) await note('role', user_id, role_id)
   for (const { user_id, group_id } of groups) await note('group', user_id, group_id)
   return found
+}
+
+/** A user who exists leaves the groups and organizations that its new document does not name, as members are removed. */
+export const leavesOthers = async (
+  adopted: ReadonlyMap<string, Draft>,
+  tools: Pick<PrepareTools, 'db' | 'caller' | 'drafts'>,
+): Promise<Draft | undefined> => {
+  if (tools.caller.permissions.has('manage-organizations')) return undefined
+  const ids = [...adopted.keys()]
+  const named = (kind: string, keys: unknown, id: string): boolean =>
+    ((keys ?? []) as readonly string[]).some((key) => tools.drafts.find(kind, key)?.id === id)
+  const left = (await userGroupsOf(tools, ids)).find(
+    ({ user_id, group_id }) => !named(Group.kind, adopted.get(user_id)?.body?.['groups'], group_id),
+  )
+  const gone = (await userOrganizationsOf(tools, ids)).find(
+    ({ user_id, organization_id }) =>
+      !named(Organization.kind, adopted.get(user_id)?.body?.['organizations'], organization_id),
+  )
+  return adopted.get((left ?? gone)?.user_id ?? '')
 }
 
 /** A permission that a role grants and the caller lacks. A role that is new is checked where it is made. */

@@ -23,7 +23,7 @@ import { deleteUsers, ownersOfNames, releaseUsers } from '#server/users/user-row
 import type { Users } from '#server/users/users.ts'
 import { type Draft, draftValue } from '../write/drafts.ts'
 import type { Behaviour, Prepared, PrepareTools } from './behaviour.ts'
-import { beyondCaller, declaredKeys, outrankingAmong, usersOf } from './user-reads.ts'
+import { beyondCaller, declaredKeys, leavesOthers, outrankingAmong, usersOf } from './user-reads.ts'
 
 /** Passwords that are hashed at the same time; the hasher has other work too. */
 const hashing = 2
@@ -181,8 +181,19 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
       for (const held of outranking.values())
         throw new Problem('forbidden', `the user holds ${held}, which you do not`)
 
-      const adopted = drafts.flatMap((draft) => (draft.before ? [] : (rowOf(draft)?.id ?? [])))
-      const declared = await declaredKeys(adopted, tools)
+      const adopted = new Map(
+        drafts.flatMap((draft) => {
+          const id = draft.before ? undefined : rowOf(draft)?.id
+          return id === undefined ? [] : [[id, draft]]
+        }),
+      )
+      const declared = await declaredKeys([...adopted.keys()], tools)
+      const leaving = await leavesOthers(adopted, tools)
+      if (leaving)
+        throw new Problem(
+          'forbidden',
+          `user "${leaving.key}" is in groups or organizations that the document does not name: removing members also needs the permission manage-organizations`,
+        )
       const changes: Change[] = []
       for (const draft of drafts) {
         const before = rowOf(draft)

@@ -13,9 +13,10 @@ import { createClosure } from '#schemas/graph/closure.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { parentKeyOf } from '#schemas/kind.ts'
 import { Problem } from '#schemas/problems.ts'
-import { referencesOf } from '#schemas/walk.ts'
+import { type Reference, referencesOf } from '#schemas/walk.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Draft, Drafts } from '../write/drafts.ts'
+import { placeOf } from '../write/operations.ts'
 
 /** The realm before or after the operations. */
 interface Realm {
@@ -103,22 +104,56 @@ export const gainsOf = (drafts: Drafts): ((draft: Draft) => readonly Permission[
   }
 }
 
-/** The givers that a reference with `needs` names, with the permission that adding it needs. */
-const neededFor = ({ keyOf, bodyOf, find }: Realm, draft: Draft): ReadonlyMap<Draft, Permission> =>
+/** The references with `needs`, by the document that each names or, where that was not read, by its key. */
+const guardedIn = (
+  { keyOf, bodyOf, find }: Realm,
+  draft: Draft,
+): ReadonlyMap<Draft | string, Reference> =>
   new Map(
-    referencesOf(draft.kind, bodyOf(draft) ?? {}, keyOf(draft) ?? '').flatMap(
-      ({ needs, kind, key }) => {
-        const giver = needs && find(kind, key)
-        return giver ? [[giver, needs] as const] : []
-      },
+    referencesOf(draft.kind, bodyOf(draft) ?? {}, keyOf(draft) ?? '').flatMap((reference) =>
+      reference.needs
+        ? [
+            [
+              find(reference.kind, reference.key) ?? placeOf(reference.kind, reference.key),
+              reference,
+            ],
+          ]
+        : [],
     ),
   )
+
+/** A document that goes takes the references to it along: its own permission was asked for. */
+const isThere = (target: Draft | string): boolean =>
+  typeof target === 'string' || target.body !== null
+
+/** The permission of the document does not include adding, or removing, references that are marked so. */
+const refuseGuarded = (
+  draft: Draft,
+  then: Realm,
+  now: Realm,
+  { permissions, scoped }: Caller,
+): void => {
+  const had = guardedIn(then, draft)
+  const has = guardedIn(now, draft)
+  const refuse = (word: 'adding' | 'removing', { needs, kind, key }: Reference): void => {
+    if (needs && !permissions.has(needs) && !scoped?.has(needs))
+      throw new Problem(
+        'forbidden',
+        `${draft.kind.kind} "${draft.key}": ${word} ${kind} "${key}" also needs the permission ${needs}`,
+      )
+  }
+  for (const [target, reference] of has) if (!had.has(target)) refuse('adding', reference)
+  for (const [target, reference] of had)
+    if (draft.named && reference.needsToRemove && !has.has(target) && isThere(target))
+      refuse('removing', reference)
+}
 
 export const refuseEscalation = (
   drafts: Drafts,
   changed: readonly Draft[],
-  { permissions }: Caller,
+  caller: Caller,
 ): void => {
+  const { permissions } = caller
   if (permissions.has('realm-admin')) return
   const then = before(drafts)
   const now = after(drafts)
@@ -136,15 +171,7 @@ export const refuseEscalation = (
       throw new Problem('forbidden', 'only realm-admin may change the permissions of a role')
     const had = new Set(then.giversOf(draft))
     const added = now.giversOf(draft).filter((giver) => !had.has(giver))
-    const needed = neededFor(now, draft)
-    for (const giver of added) {
-      const needs = needed.get(giver)
-      if (needs && !permissions.has(needs))
-        throw new Problem(
-          'forbidden',
-          `${name} would get the role "${giver.key}": attaching a role also needs the permission ${needs}`,
-        )
-    }
+    refuseGuarded(draft, then, now, caller)
     const missing = firstMissing(new Set(added.flatMap((giver) => [...now.permissionsOf(giver)])))
     if (missing)
       throw new Problem('forbidden', `${name} would grant ${missing}, which you do not hold`)

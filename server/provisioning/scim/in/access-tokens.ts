@@ -43,7 +43,8 @@ export interface AccessTokenParts {
 
 export const scimAudience = (issuer: string): string => `${issuer}/scim/v2`
 
-const permissionFor: Readonly<Record<ScimScope, Permission>> = {
+/** What a scope stands for in the admin API. */
+export const permissionFor: Readonly<Record<ScimScope, Permission>> = {
   users: 'manage-users',
   groups: 'manage-organizations',
 }

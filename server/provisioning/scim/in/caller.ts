@@ -16,7 +16,7 @@ import { gathered } from '#server/storage/gathered.ts'
 import { type PresentedToken, tokenInHeader } from '#server/tokens/access/presented.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { provisioningOf } from '../../endpoint.ts'
-import { type FindAccessToken, scimAudience } from './access-tokens.ts'
+import { type FindAccessToken, permissionFor, scimAudience } from './access-tokens.ts'
 import { forbidden, notFound, ScimError } from './errors.ts'
 import type { RefusedTokens } from './refused-tokens.ts'
 import type { FindScimToken, ScimToken } from './tokens.ts'
@@ -134,7 +134,12 @@ export const createAdmit = ({
       settings: issuer.settings,
       token,
       ...told,
-      caller: { actor: ownerOf(token), sourceIp: request.ip, permissions: new Set() },
+      caller: {
+        actor: ownerOf(token),
+        sourceIp: request.ip,
+        permissions: new Set(),
+        scoped: new Set(token.scopes.map((one) => permissionFor[one])),
+      },
     }
   }
   return { admit, admitAnyone }
