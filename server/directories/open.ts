@@ -24,7 +24,7 @@ export interface DirectoryNeeds {
   readonly logger: Logger
   readonly outgoing: Outgoing
   readonly vault: Pick<Vault, 'reveal'>
-  readonly users: Pick<UsersArea, 'store' | 'links'>
+  readonly users: Pick<UsersArea, 'store' | 'ranks' | 'links'>
 }
 
 export const openDirectories = (needs: DirectoryNeeds) => {
@@ -62,6 +62,7 @@ export const openDirectories = (needs: DirectoryNeeds) => {
         copy,
         clock,
         users: users.store,
+        ranks: users.ranks,
         links: users.links,
         connections,
         recorder,

@@ -1,22 +1,29 @@
 /**
  * Groups of a directory as groups of the realm. A sync makes groups at run time and fills them; a group that a file or a person
  * made is never taken over for its name, because its roles would go to every user that may name a group in the directory. Once made, a group
- * may be declared in a file, and keeps its members. Members who are no users of the directory are left alone.
+ * may be declared in a file, and keeps its members. Members who are no users of the directory are left alone. A group that
+ * grants an admin permission gets no members from a sync: a holder of manage-identity-providers chooses the server that names
+ * them (docs/decisions/identity-providers-and-administrators.md).
  */
 
 import type { GroupCounts, SyncFailure } from '#schemas/wire/directory-sync.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Statement } from '#server/storage/contract.ts'
+import type { Copy } from '#server/storage/documents/copy.ts'
 import { inSlices } from '#server/storage/statements.ts'
 import type { UserGroupRow } from '#server/storage/tables/tables.ts'
 import { insertUserGroups, leaveGroups, memberIdsIn } from '#server/users/memberships.ts'
+import type { Ranks } from '#server/users/permissions.ts'
+import type { Directory } from '../directory.ts'
 import type { PlanGroupParts, PlannedGroups } from './plan-groups.ts'
 import type { ReadGroups } from './read-groups.ts'
 import { forgetGroups, insertGroups } from './sync-state.ts'
 import type { ApplyInput } from './users/apply-users.ts'
 
 export interface GroupParts extends PlanGroupParts {
+  readonly copy: Copy
   readonly recorder: Recorder
+  readonly ranks: Pick<Ranks, 'permissionsOfGroup'>
 }
 
 export interface GroupOutcome {
@@ -58,6 +65,32 @@ const planMembers = async (
   return { joins, leaves: surplus.filter(({ user_id }) => linked.has(user_id)) }
 }
 
+/** The joins that a directory may decide about, and the groups whose members it may not add. */
+const refuseAdministration = async (
+  { copy, ranks }: GroupParts,
+  { realm }: Directory,
+  joins: readonly UserGroupRow[],
+  names: ReadonlyMap<string, string>,
+): Promise<{ joins: readonly UserGroupRow[]; failures: readonly SyncFailure[] }> => {
+  const perGroup = new Map<string, number>()
+  for (const { group_id } of joins) perGroup.set(group_id, (perGroup.get(group_id) ?? 0) + 1)
+  const view = perGroup.size > 0 ? await copy.fresh(realm) : undefined
+  if (!view) return { joins, failures: [] }
+  const refused = new Set<string>()
+  const failures: SyncFailure[] = []
+  for (const [groupId, count] of perGroup) {
+    const [held] = await ranks.permissionsOfGroup(view, groupId)
+    if (held === undefined) continue
+    refused.add(groupId)
+    const members = count === 1 ? '1 member is' : `${count} members are`
+    failures.push({
+      name: names.get(groupId) ?? groupId,
+      problem: `the group grants ${held}: ${members} not added, because a directory adds no members to such a group; assign the role to users, or to a group that is not of the directory`,
+    })
+  }
+  return { joins: joins.filter(({ group_id }) => !refused.has(group_id)), failures }
+}
+
 export const syncGroups = async (
   parts: GroupParts,
   input: ApplyInput,
@@ -95,11 +128,14 @@ export const syncGroups = async (
         ]
       },
     })
-  const groups = read.groups.flatMap(({ subject, members }) => {
+  const groups = read.groups.flatMap(({ subject, name, members }) => {
     const id = ids.get(subject)
-    return id === undefined ? [] : [{ id, members }]
+    return id === undefined ? [] : [{ id, name, members }]
   })
-  const { joins, leaves } = await planMembers(parts, groups, planned.forgotten, options.users)
+  const moves = await planMembers(parts, groups, planned.forgotten, options.users)
+  const names = new Map(groups.map(({ id, name }) => [id, name]))
+  const { joins, failures } = await refuseAdministration(parts, directory, moves.joins, names)
+  const { leaves } = moves
   if (!options.dryRun) {
     for (const part of inSlices(joins, partSize))
       await recorder.commit([hold(), ...insertUserGroups(storage, part, now)], [])
@@ -124,6 +160,6 @@ export const syncGroups = async (
   }
   return {
     counts: { ...planned.counts, joined: joins.length, left: leaves.length },
-    failures: planned.failures,
+    failures: [...planned.failures, ...failures],
   }
 }

@@ -16,6 +16,7 @@ import type { DirectorySyncRow } from '#server/storage/tables/directory-tables.t
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Links } from '#server/users/links/links.ts'
 import { nameOf } from '#server/users/names.ts'
+import type { Ranks } from '#server/users/permissions.ts'
 import { ownersOfNames, usersByIds } from '#server/users/user-rows.ts'
 import type { Users } from '#server/users/users.ts'
 import type { Connection } from '../connection/connection.ts'
@@ -48,6 +49,7 @@ export interface SyncParts {
   readonly clock: Clock
   readonly recorder: Recorder
   readonly users: Users
+  readonly ranks: Pick<Ranks, 'permissionsOfGroup'>
   readonly links: Links
   readonly connections: Connections
   readonly groups: GroupDocuments
@@ -107,7 +109,7 @@ const partSize = 200
 export const createSync = (parts: SyncParts): Synchronize => {
   const { storage, copy, clock, recorder, users, links, connections } = parts
   const state = createSyncState({ storage, clock })
-  const groupParts = { storage, recorder, documents: parts.groups }
+  const groupParts = { storage, copy, recorder, ranks: parts.ranks, documents: parts.groups }
 
   /** Links, also those of a deleted document that this one replaces: ids of users by subject. */
   const linkedTo = async (directory: Directory): Promise<Linked> => {
