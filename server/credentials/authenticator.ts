@@ -89,7 +89,11 @@ export interface Acceptance<T> {
   readonly ownGuard?: string
 }
 
-export type Accept<T> = (user: UserRow) => Acceptance<T> | Promise<Acceptance<T>>
+/** `isVouched`: a directory has checked the password, so that it is no proof of the realm's own. */
+export type Accept<T> = (
+  user: UserRow,
+  isVouched: boolean,
+) => Acceptance<T> | Promise<Acceptance<T>>
 
 export type AttemptResult<T> =
   | { readonly outcome: 'success'; readonly user: UserRow; readonly value: T }
@@ -235,7 +239,7 @@ export const createAuthenticator = ({
         ? { ...failure, changeAt: refusal.directory }
         : failure
     }
-    const accepted = await accept(login.user)
+    const accepted = await accept(login.user, checked.found !== undefined)
     const { statements, events, value, partial = false, ownGuard } = accepted
     try {
       await recorder.commit(

@@ -26,6 +26,8 @@ export interface DirectGrantRequest {
 export type DirectLack = (
   request: DirectGrantRequest,
   user: UserRow,
+  /** A directory has checked the password, which alone admits no administrator. */
+  isVouched: boolean,
 ) => Promise<'second-factor' | 'required-actions' | 'flow' | undefined>
 
 const amr = ['pwd']
@@ -36,13 +38,14 @@ export const createDirectLack = (
 ): DirectLack => {
   const factors = new Set(steps.flatMap(({ id, factor }) => (factor ? [id] : [])))
 
-  return async ({ clientId, ...from }, user) => {
+  return async ({ clientId, ...from }, user, isVouched) => {
     const { realm, settings, view } = from
     const flow = await pinFlow(view, settings.directGrantFlow ?? settings.browserFlow)
     const done = provedBefore(flow.nodes, amr)
     // A realm that takes no password at its sign-in page takes none here.
     if (done.length === 0) return 'flow'
-    const proved = { userId: user.id, amr, done, clientId, beyondMessages: true } as const
+    const own = isVouched ? {} : ({ beyondMessages: true } as const)
+    const proved = { userId: user.id, amr, done, clientId, ...own }
     const visitor = { ...from, browser: '', current: undefined, sessionCookie: undefined }
     const next = await nextFor(visitor, newSignIn(realm, newState(flow, proved)), user)
     if (next.kind === 'passed') return undefined

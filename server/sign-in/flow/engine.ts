@@ -117,10 +117,10 @@ export const createEngine = (parts: EngineParts) => {
       },
       attempt: async (name, password, passed = {}) => {
         const attempt = { realm, settings, name, password, address }
-        const result = await authenticator.attempt(attempt, (found) =>
+        const result = await authenticator.attempt(attempt, (found, isVouched) =>
           user !== undefined && found.id !== user.id
             ? otherUser(visitor, asked)
-            : onwards(visitor, asked, { ...passed, user: found, name }, found),
+            : onwards(visitor, asked, { ...passed, user: found, name, isVouched }, found),
         )
         return counted(visitor, result, 'credentials')
       },

@@ -46,7 +46,8 @@ export const stateOf = ({ signIn, execution, step }: Asked, passed: Passed): Sig
   const methods = passed.amr ?? (step.amr === undefined ? [] : [step.amr])
   const state = stateAfter(signIn.state, execution.path, passed, methods)
   const isProof = methods.length > 0 && !step.enrols
-  const isOwn = methods.length > 0 && !step.isMessage && !step.isVouched
+  const isVouched = step.isVouched || passed.isVouched
+  const isOwn = methods.length > 0 && !step.isMessage && !isVouched
   return {
     ...state,
     ...(isProof ? { provesAnew: true } : {}),

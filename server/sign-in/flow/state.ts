@@ -36,7 +36,7 @@ export interface SignInState extends Progress {
   readonly provesAnew?: true
   /** How it was shown who that is (RFC 8176). */
   readonly amr: readonly string[]
-  /** One of these is a proof that no messaging provider could read. */
+  /** One of these is a proof of the realm's own: no message, and no word of an identity provider or a directory. */
   readonly beyondMessages?: true
   readonly rememberMe: boolean
   /** The handle of what waits for the sign-in. */

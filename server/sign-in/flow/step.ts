@@ -44,6 +44,8 @@ export interface Passed {
   readonly name?: string | undefined
   /** How it was shown (RFC 8176). */
   readonly amr?: readonly string[] | undefined
+  /** The proof is the word of a directory, as that of a step with `isVouched` is of an identity provider. */
+  readonly isVouched?: boolean | undefined
   readonly statements?: readonly Statement[] | undefined
   readonly events?: readonly AuditEvent[] | undefined
   readonly rememberMe?: boolean | undefined

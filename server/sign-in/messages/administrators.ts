@@ -2,7 +2,9 @@
  * A message alone never authenticates an administrator. Its provider, its template and the flow around it are configured by
  * holders of manage-realm and manage-authorization, who could read a link or a code and sign in as that administrator. So for a
  * user who holds any admin permission a message counts only beside a proof that no messaging provider reads: a password, an
- * authenticator app, a passkey, a recovery code, an enrolled device. See docs/decisions/messages-and-administrators.md.
+ * authenticator app, a passkey, a recovery code, an enrolled device. See docs/decisions/messages-and-administrators.md. The word
+ * of an identity provider, and a password that a directory has checked, count as little
+ * (docs/decisions/identity-providers-and-administrators.md).
  */
 
 import { deviceType } from '#server/credentials/devices/devices.ts'

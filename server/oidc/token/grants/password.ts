@@ -69,9 +69,14 @@ export const passwordGrant = (parts: PasswordParts): Grant => {
     return { grant, data, refresh, statements: [...statements, ...(refresh?.statements ?? [])] }
   }
 
-  const faultOf = ({ issuer, client, request }: GrantContext, user: UserRow) => {
+  const faultOf = (
+    { issuer, client, request }: GrantContext,
+    user: UserRow,
+    isVouched: boolean,
+  ) => {
     const { name: realm, settings, view } = issuer
-    return directLack({ request, realm, settings, view, clientId: client.clientId }, user)
+    const asked = { request, realm, settings, view, clientId: client.clientId }
+    return directLack(asked, user, isVouched)
   }
 
   const handle = async (context: GrantContext): Promise<Issuance> => {
@@ -87,8 +92,8 @@ export const passwordGrant = (parts: PasswordParts): Grant => {
     const password = form.require('password')
     const result = await authenticator.attempt(
       { realm: issuer.name, settings: issuer.settings, name, password, address: sourceIp },
-      async (user) => {
-        const fault = await faultOf(context, user)
+      async (user, isVouched) => {
+        const fault = await faultOf(context, user, isVouched)
         const opened = fault === undefined ? open(context, user) : undefined
         return {
           statements: opened?.statements ?? [],
