@@ -26,6 +26,15 @@ export const serverAddress = (given: string): string => {
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
+/**
+ * Whether an address that a server names is one of the web. A browser is told to open it, and the desktop starts programs for
+ * `file:` and other schemes (as in CVE-2025-6514).
+ */
+export const isWebAddress = (text: string): boolean => {
+  const url = URL.parse(text)
+  return url !== null && /^https?:$/.test(url.protocol) && url.username === '' && url.hash === ''
+}
+
 /** By name and by number: what never leaves the machine. */
 export const isLoopback = (server: string): boolean => {
   const { hostname } = new URL(server)

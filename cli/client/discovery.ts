@@ -1,6 +1,7 @@
 /** A realm as an authorization server: where its endpoints are, as its metadata says (RFC 8414, OIDC Discovery). */
 
 import { CommandError, exitCodes } from '../exit.ts'
+import { isWebAddress } from './address.ts'
 import { UnreachableError } from './http/errors.ts'
 import type { Http, HttpAnswer } from './http/http.ts'
 
@@ -31,6 +32,14 @@ const stranger = (http: Http, what: string, status: number): UnreachableError =>
     `${http.server} has no ${what}: it is no iamctl server (${status})`,
   )
 
+/** What a server says of itself is opened in a browser. */
+export const noWebAddress = (server: string, named: string): UnreachableError =>
+  new UnreachableError(
+    server,
+    'stranger',
+    `${server} names the address ${JSON.stringify(named.slice(0, 200))}, which is none of the web; nothing was opened`,
+  )
+
 export const realmPath = (realm: string): string => `/realms/${encodeURIComponent(realm)}`
 
 /** `purpose` says what the realm was needed for, in the message where there is no such realm. */
@@ -52,6 +61,7 @@ export const discover = async (
   const issuer = memberOf(answer, 'issuer')
   const cut = issuer?.lastIndexOf('/realms/') ?? -1
   if (issuer === undefined || cut === -1) throw stranger(http, 'token endpoint', answer.status)
+  if (!isWebAddress(issuer)) throw noWebAddress(http.server, issuer)
   const addressOf = (member: string): string => {
     const address = memberOf(answer, member)
     if (address?.startsWith(`${issuer}/`) !== true)

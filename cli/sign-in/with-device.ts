@@ -2,7 +2,8 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { commandLineId } from '#schemas/access/command-line.ts'
-import { memberOf } from '../client/discovery.ts'
+import { isWebAddress } from '../client/address.ts'
+import { memberOf, noWebAddress } from '../client/discovery.ts'
 import { UnreachableError } from '../client/http/errors.ts'
 import type { HttpAnswer } from '../client/http/http.ts'
 import { CommandError, exitCodes } from '../exit.ts'
@@ -45,6 +46,8 @@ const begin = async ({ http, realm, server }: SignInRequest): Promise<DeviceCode
       `${http.server} gives no device code (${answer.status})`,
     )
   const complete = memberOf(answer, 'verification_uri_complete') ?? address
+  for (const one of [address, complete])
+    if (!isWebAddress(one)) throw noWebAddress(http.server, one)
   const [seconds, interval] = [numberIn(answer, 'expires_in', 600), numberIn(answer, 'interval', 5)]
   return { deviceCode, userCode, address, complete, seconds, interval }
 }
