@@ -22,6 +22,7 @@ import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { signJwt } from '#server/tokens/jwt.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
+import type { UsersArea } from '#server/users/open.ts'
 import { brokerUrl } from './addresses.ts'
 import { arrivalOf, type Landing, resumeParameter } from './arrival.ts'
 import { departurePages } from './departure-pages.ts'
@@ -58,6 +59,7 @@ export interface BrokerNeeds {
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'brokerAnswer'>
   readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
+  readonly users: Pick<UsersArea, 'ranks'>
   readonly sessions: Pick<Sessions, 'findBySids' | 'revokeStatements'>
   readonly tokens: Pick<TokensArea, 'issuers'>
   readonly http: { readonly cookies: Pick<Cookies, 'broker'>; readonly pages: Pages }
@@ -78,7 +80,7 @@ const notHere = (): UpstreamRefused =>
 
 export const openBroker = (needs: BrokerNeeds) => {
   const { storage, copy, clock, secrets, outgoing, keys, http } = needs
-  const { recorder, metrics, jobs, tokens, sessions: ourSessions } = needs
+  const { recorder, metrics, jobs, users, tokens, sessions: ourSessions } = needs
   const metadata = createIdpMetadata({
     storage,
     clock,
@@ -168,7 +170,7 @@ export const openBroker = (needs: BrokerNeeds) => {
   return {
     providers,
     sessions,
-    mapping: createMapping({ storage, clock }),
+    mapping: createMapping({ storage, clock, ranks: users.ranks }),
     tripCookie,
 
     /** Throws `UpstreamRefused`. */

@@ -105,7 +105,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const authz = openAuthz({ storage, copy, clock, realm })
   const webhooks = openWebhooks({ storage, copy, clock, logger, outgoing, vault, jobs, audit, realm })
   const http = openHttp({ baseUrl, clock, secrets, mapError, metrics })
-  const broker = openBroker({ storage, copy, clock, secrets, outgoing, recorder, metrics, jobs, keys, sessions, tokens, http })
+  const broker = openBroker({ storage, copy, clock, secrets, outgoing, recorder, metrics, jobs, keys, users, sessions, tokens, http })
   const signIn = openSignIn({
     storage, copy, clock, keyring, recorder, metrics, messaging, users, credentials, sessions, tokens, broker, realm, http, baseUrl,
     master,

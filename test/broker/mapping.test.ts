@@ -14,6 +14,10 @@ describe.each(backends)('mappers of an identity provider on $name', (backend) =>
     for (const name of ['staff', 'reviewer', 'by-hand'])
       await realm.must('POST', '/roles', { name })
     await realm.must('POST', '/groups', { name: 'Partners' })
+    const { roleId } = await realm.must('POST', '/roles', { name: 'helpdesk' })
+    await realm.must('PUT', `/admin-roles/${roleId}`, { permissions: ['view-users'] })
+    const { groupId } = await realm.must('POST', '/groups', { name: 'Leads' })
+    await realm.must('PUT', `/groups/${groupId}/roles/helpdesk`)
   })
   afterAll(() => realm.close())
 
@@ -136,6 +140,15 @@ describe.each(backends)('mappers of an identity provider on $name', (backend) =>
     const { signIn } = await world('IMPORT', 'FORCE')
     await signIn(all, true)
     expect(await signIn({})).toMatchObject({ roles: [], department: undefined, groups: 0 })
+  })
+
+  it.each([
+    ['a role', { type: 'role', role: 'helpdesk' }],
+    ['a group', { type: 'group', group: '/Leads' }],
+  ])('gives no admin permission by %s, whoever made the mapper', async (_what, mapper) => {
+    const { alias, signIn } = await world('FORCE')
+    await realm.must('POST', `/identity-providers/${alias}/mappers`, { name: 'rise', ...mapper })
+    expect(await signIn(all, true)).toMatchObject(given)
   })
 
   it('gives no role whose permissions the administrator lacks (CVE-2026-4629)', async () => {

@@ -121,6 +121,7 @@ export const openSite = async (
       recorder: accounts.recorder,
       metrics: { brokerAnswer: none },
       jobs: { enqueueStatements: none, wake: none },
+      users: { ranks: createRanks(storage) },
       sessions,
       tokens: { issuers: { known: none, fresh: none, of: none } },
       http,

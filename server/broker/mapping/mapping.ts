@@ -2,8 +2,13 @@
  * What a sign-in through a provider changes of the user, by `syncMode`: IMPORT at the first sign-in; FORCE at every one, and
  * what the provider withdraws goes; LEGACY at every one, and nothing goes. Declared users are left alone: their file says
  * what they have. Memberships that were given by hand stay (`mapped-memberships.ts`).
+ *
+ * A provider gives no role and no group with an admin permission: a holder of `manage-identity-providers` chooses what it says
+ * (docs/decisions/identity-providers-and-administrators.md).
  */
 
+import { Group } from '#schemas/kinds/users/group.ts'
+import { Role } from '#schemas/kinds/users/role.ts'
 import type { UserFields } from '#schemas/wire/records.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
@@ -16,6 +21,7 @@ import {
   withdrawMapped,
 } from '#server/users/links/mapped-memberships.ts'
 import { mappedProfile } from '#server/users/links/mapped-profile.ts'
+import type { Ranks } from '#server/users/permissions.ts'
 import { fieldsOf } from '#server/users/user-record.ts'
 import type { Provider, UpstreamIdentity } from '../protocol.ts'
 import { type Mapped, mappedOf } from './mappers.ts'
@@ -55,12 +61,33 @@ const namesFrom = (
 export const createMapping = ({
   storage,
   clock,
+  ranks,
 }: {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
+  readonly ranks: Pick<Ranks, 'permissionsOfRoles' | 'permissionsOfGroup'>
 }) => {
+  const grantsPermission = async (
+    view: RealmView,
+    { kind, target_id: id }: MappedTarget,
+  ): Promise<boolean> => {
+    if (kind === Group.kind) return (await ranks.permissionsOfGroup(view, id)).size > 0
+    const role = kind === Role.kind ? await view.byId(kind, id) : undefined
+    return role !== undefined && (await ranks.permissionsOfRoles(view, [role])).size > 0
+  }
+
+  /** Those of `mapped` that a provider may give. */
+  const givable = async <T extends { readonly target: MappedTarget }>(
+    view: RealmView,
+    mapped: readonly T[],
+  ): Promise<T[]> => {
+    const grants = await Promise.all(mapped.map(({ target }) => grantsPermission(view, target)))
+    return mapped.filter((_, index) => !grants[index])
+  }
+
   /** Given ones, and those that the provider has withdrawn. */
   const memberships = async (
+    view: RealmView,
     provider: MappingProvider,
     user: UserRow,
     mapped: readonly Mapped[],
@@ -70,7 +97,8 @@ export const createMapping = ({
       membership ? [{ mode, ...membership }] : [],
     )
     const wanted = all.filter(({ isGiven }) => isGiven)
-    const given = wanted.filter(({ mode }) => isFirst || mode !== 'IMPORT')
+    const due = wanted.filter(({ mode }) => isFirst || mode !== 'IMPORT')
+    const given = await givable(view, due)
     const mayWithdraw = [provider.doc.syncMode, ...all.map(({ mode }) => mode)].includes('FORCE')
     const recorded = mayWithdraw ? await mappedTo(storage, user.id, provider.id) : []
     const withdrawn = recorded.filter((row) => {
@@ -99,7 +127,7 @@ export const createMapping = ({
     ): Promise<Statement[]> => {
       if (user.managed === 1) return []
       const mapped = await mappedOf(view, provider, identity)
-      const roles = await memberships(provider, user, mapped, isFirst)
+      const roles = await memberships(view, provider, user, mapped, isFirst)
       const active = mapped.filter(({ mode }) => isFirst || mode !== 'IMPORT')
       const follows = provider.doc.syncMode === 'FORCE'
       const before = fieldsOf(user)
