@@ -222,11 +222,12 @@ describe.each(anyBackend)('a directory of the master realm on $name', (backend) 
     expect(counts(await server.admin.send('POST', path))).toEqual([31, 0, 0, 0])
     const name = world.named('chief')
     const [{ userId }] = (await server.admin.send('GET', `${master}/users?search=${name}`)).body
+    // Before the role: a password of the directory alone admits no administrator.
+    const chief = await signIn(server.baseUrl, 'master', name, secretOf(name))
     const given = await server.admin.send('POST', `${master}/users/${userId}/roles`, {
       name: 'admin',
     })
     expect(given.status).toBeLessThan(300)
-    const chief = await signIn(server.baseUrl, 'master', name, secretOf(name))
     const first = `${master}/users/${server.admin.userId}`
     expect((await chief.send('PUT', first, { username: 'admin', enabled: false })).status).toBe(200)
 
