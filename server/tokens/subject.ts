@@ -23,6 +23,12 @@ export class SubjectMissingError extends Error {
 
 export interface Subjects {
   subjectOf(view: RealmView, client: TokenClient, user: UserRow): Promise<string>
+  /** Of a user who is deleted, where the subject follows from the id alone; undefined where it is a value that is gone with the user. */
+  subjectOfDeleted(
+    view: RealmView,
+    client: TokenClient,
+    userId: string,
+  ): Promise<string | undefined>
   /** Whether the client is to know the user by nothing that others know: no id and no name (OIDC Core §8). */
   isPairwise(view: RealmView, client: TokenClient): Promise<boolean>
   /** The name by which one service provider knows the user, and no other does (SAML Core §8.3.7). */
@@ -66,6 +72,17 @@ export const createSubjects = ({ reveal, key }: SubjectParts): Subjects => {
     return { document, realm, strategy: doc.subjectClaim ?? realm?.strategy ?? 'userId' }
   }
 
+  /** The strategies that need nothing but the id of the user. */
+  const ofId = (
+    { document, strategy }: Awaited<ReturnType<typeof choiceOf>>,
+    client: TokenClient,
+    userId: string,
+  ): string | undefined => {
+    if (strategy === 'userId') return userId
+    if (strategy !== 'pairwise' || !document) return undefined
+    return hmacSha256(Buffer.from(saltOf(document)), `${sectorOf(client)}\n${userId}`)
+  }
+
   return {
     persistentName: async (view, entityId, { id }) => {
       const document = await view.get(SubjectClaim.kind, SubjectClaim.kind)
@@ -76,17 +93,18 @@ export const createSubjects = ({ reveal, key }: SubjectParts): Subjects => {
 
     isPairwise: async (view, client) => (await choiceOf(view, client)).strategy === 'pairwise',
 
+    subjectOfDeleted: async (view, client, userId) =>
+      ofId(await choiceOf(view, client), client, userId),
+
     subjectOf: async (view, client, user) => {
-      const { document, realm, strategy } = await choiceOf(view, client)
-      const values: Record<typeof strategy, () => string | null | undefined> = {
-        userId: () => user.id,
+      const choice = await choiceOf(view, client)
+      const { realm, strategy } = choice
+      const values: Partial<Record<typeof strategy, () => string | null | undefined>> = {
         username: () => user.username,
         email: () => user.email,
         attribute: () => own(fieldsOf(user).attributes, realm?.attribute ?? '')?.[0],
-        pairwise: () =>
-          document && hmacSha256(Buffer.from(saltOf(document)), `${sectorOf(client)}\n${user.id}`),
       }
-      const subject = values[strategy]()
+      const subject = values[strategy]?.() ?? ofId(choice, client, user.id)
       if (!subject) throw new SubjectMissingError(`the user has no ${strategy} to be the subject`)
       return subject
     },

@@ -2,7 +2,9 @@
 
 import { decodeProtectedHeader } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Client } from '#schemas/kinds/clients/client.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { clientOf } from '#server/tokens/client.ts'
 import { addUser, openSession, visit } from '../oidc/users.ts'
 import { backends } from '../support/backends.ts'
 import { caep, openSignalSite, poll, push, type SignalSite } from './fixture.ts'
@@ -18,6 +20,14 @@ describe.each(backends)('security events ($name)', (backend) => {
     const { body: sessions } = await own.site.admin('GET', '/sessions')
     for (const one of sessions)
       if (one.userId === user.id) await own.site.admin('DELETE', `/sessions/${one.id}`)
+  }
+
+  const subOf = async (user: UserRow): Promise<string> => {
+    const { issuers, subjects } = own.site.server.areas.tokens
+    const issuer = await issuers.fresh('acme')
+    const document = await issuer?.view.byId(Client.kind, own.app.id)
+    if (!issuer || !document) throw new Error('no client')
+    return subjects.subjectOf(issuer.view, clientOf(document), user)
   }
 
   it('are of the subjects of the stream alone, until they are acknowledged', async () => {
@@ -155,6 +165,29 @@ describe.each(backends)('security events ($name)', (backend) => {
     expect(told[1]?.['txn']).toBe(told[0]?.['txn'])
     expect(told[1]?.jti).not.toBe(told[0]?.jti)
   })
+
+  it.each(['userId', 'pairwise'])(
+    'tell of the sessions of a user who is deleted, by the subject of the strategy %s',
+    async (strategy) => {
+      await own.site.admin('PUT', '/subject-claim', { strategy })
+      try {
+        const id = await own.made(poll, { events_requested: [`${caep}session-revoked`] })
+        const username = `leaver-${strategy.toLowerCase()}`
+        const leaver = await addUser(own.site, { username })
+        const { session } = await openSession(own.site, leaver)
+        await visit(own.site, session, own.app)
+        const named = { format: 'iss_sub', iss: own.site.issuer, sub: await subOf(leaver) }
+        await own.send('POST', '/ssf/subjects/add', { stream_id: id, subject: named })
+        expect((await own.site.admin('DELETE', `/users/${leaver.id}`)).status).toBe(204)
+        await own.background.idle()
+        expect((await own.polled(id)).map(({ sub_id }) => sub_id)).toEqual([
+          { format: 'complex', user: named, session: { format: 'opaque', id: session.sid } },
+        ])
+      } finally {
+        await own.site.admin('PUT', '/subject-claim', { strategy: 'userId' })
+      }
+    },
+  )
 
   it('are with their receiver within 5 seconds, signed with RS256', async () => {
     const id = await own.made(push(own.receiver.url('/caep')))

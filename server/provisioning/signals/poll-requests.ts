@@ -25,6 +25,8 @@ export interface PollRequestParts {
 /** Below what proxies and clients wait for an answer. */
 const longestWaitMs = 10_000
 const usualEvents = 100
+/** Of one answer, whatever the receiver would take: `maxEvents` is an upper bound (RFC 8936 §2.2). */
+const mostEvents = 1000
 
 const readPoll = reader<{
   maxEvents?: number
@@ -80,7 +82,8 @@ export const createPollRequest = (parts: PollRequestParts) => {
   return async (request: SignalRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const receiver = await receiverOf(request, reply, [signalsScope])
     const body = readPoll(request)
-    const { maxEvents = usualEvents, returnImmediately = false, ack = [], setErrs = {} } = body
+    const { returnImmediately = false, ack = [], setErrs = {} } = body
+    const maxEvents = Math.min(body.maxEvents ?? usualEvents, mostEvents)
     const stream = await own.streamOf(receiver, request.params.streamId)
     if (stream.endpoint_url !== null)
       throw new Problem('conflict', 'The events of this stream are pushed.')

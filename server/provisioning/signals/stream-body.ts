@@ -115,7 +115,7 @@ export const subjectSchema = objectOf(
 export const verifySchema = objectOf({ stream_id: text, state: text }, ['stream_id'])
 
 export const pollSchema = objectOf({
-  maxEvents: { type: 'integer', minimum: 0, maximum: 1000 },
+  maxEvents: { ...whole, description: 'At most so many events; an answer has at most 1000.' },
   returnImmediately: {
     type: 'boolean',
     description: 'Whether the answer comes at once although there are no events.',

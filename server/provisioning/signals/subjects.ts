@@ -51,11 +51,13 @@ export const subjectName = ({ url }: Pick<Issuer, 'url'>, subject: SubjectBody):
   return sub
 }
 
-/** The names under which a receiver may have added or removed the user. */
+/** The names under which a receiver may have added or removed the user; of a deleted user the subject is left. */
 export const namesOf = (
   sub: string,
-  { email_key, email_verified }: Pick<UserRow, 'email_key' | 'email_verified'>,
+  user: Pick<UserRow, 'email_key' | 'email_verified'> | undefined,
 ): readonly string[] => [
   sub,
-  ...(email_key !== null && email_verified === 1 ? [mailName(email_key)] : []),
+  ...(user && user.email_key !== null && user.email_verified === 1
+    ? [mailName(user.email_key)]
+    : []),
 ]

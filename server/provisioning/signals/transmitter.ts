@@ -49,7 +49,7 @@ export interface TransmitterParts {
   readonly clock: Clock
   readonly streams: Streams
   readonly issuers: Issuers
-  readonly subjects: Pick<Subjects, 'subjectOf'>
+  readonly subjects: Pick<Subjects, 'subjectOf' | 'subjectOfDeleted'>
   readonly jobs: Pick<Jobs, 'enqueueStatements'>
   readonly mayReceive: MayReceive
   /** These streams have something to send or to fetch. */
@@ -92,10 +92,14 @@ export const createTransmitter = (parts: TransmitterParts): Transmitter => {
   const subjectOf = async (
     { view }: Issuer,
     client: TokenClient,
-    user: UserRow,
+    userId: string,
+    user: UserRow | undefined,
   ): Promise<string | undefined> => {
     try {
-      return await subjects.subjectOf(view, client, user)
+      // The deletion of a user ends sessions as well: receivers must not keep theirs.
+      return user
+        ? await subjects.subjectOf(view, client, user)
+        : await subjects.subjectOfDeleted(view, client, userId)
     } catch (error) {
       if (error instanceof SubjectMissingError) return undefined
       throw error
@@ -138,8 +142,8 @@ export const createTransmitter = (parts: TransmitterParts): Transmitter => {
     if (stream.status === 'disabled' || !deliveredOf(stream).includes(event.type)) return []
     const client = await clientIn(issuer, stream.client_id)
     const user = await userById(storage, userId)
-    const sub = client && user && (await subjectOf(issuer, client, user))
-    if (!client || !user || sub === undefined) return []
+    const sub = client && (await subjectOf(issuer, client, userId, user))
+    if (!client || sub === undefined) return []
     if (!(await isFollowed(issuer, stream, namesOf(sub, user)))) return []
     const named = { format: 'iss_sub', iss: issuer.url, sub }
     return queue(issuer, stream, client.clientId, {
