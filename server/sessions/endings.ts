@@ -5,6 +5,7 @@ import { enqueueSelected } from '#server/jobs/store.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
+import { endSignInsOf } from './begun-sign-ins.ts'
 
 type Sids = SelectQueryBuilder<Tables, 'sessions', { sid: string }>
 
@@ -45,7 +46,7 @@ export const tellClientsOfGone = (db: Kysely<Tables>, realm: string, now: number
     now,
   )
 
-/** All of these users; `except` is the id of one that goes on. */
+/** All of these users, with their sign-ins in progress; `except` is the id of a session that goes on. */
 export const endSessionsOf = (
   db: Kysely<Tables>,
   userIds: readonly string[],
@@ -62,4 +63,5 @@ export const endSessionsOf = (
     now,
   ),
   statement(db.deleteFrom('sessions').where('user_id', 'in', userIds).where('id', '!=', except)),
+  endSignInsOf(db, userIds),
 ]

@@ -22,6 +22,7 @@ import {
 import { idleSince, touchInterval } from '#server/tokens/lifetimes.ts'
 import { printable } from '#server/users/names.ts'
 import { aliveSession, foundOf, withUsers } from './alive-sessions.ts'
+import { endSignInsOf } from './begun-sign-ins.ts'
 import { tellClients, tellClientsOfGone } from './endings.ts'
 
 export type SessionSettings = Pick<
@@ -107,10 +108,10 @@ export interface Sessions {
    */
   revokeStatements(realm: string, sid: string): Statement[]
   /**
-   * All sessions and all grants, offline ones too. After the statement that disables or changes the user, so that no
-   * sign-in slips between.
+   * All sessions and all grants, offline ones too, and sign-ins in progress, but for the one with the handle `signIn`. After the
+   * statement that disables or changes the user, so that no sign-in slips between.
    */
-  revokeAllOf(userId: string): Statement[]
+  revokeAllOf(userId: string, signIn?: string): Statement[]
   /** As `revokeAllOf`, but for one session and what was issued within it; without one, all. */
   revokeOthersOf(userId: string, sid: string | undefined): Statement[]
   /** Removes what has expired; for the job that keeps tables small. */
@@ -221,7 +222,7 @@ export const openSessions = ({
     }))
   }
 
-  const revokeOthersOf: Sessions['revokeOthersOf'] = (userId, sid = '') => {
+  const revoke = (userId: string, sid = '', signIn?: string): Statement[] => {
     const others = db
       .selectFrom('sessions')
       .select('sid')
@@ -231,6 +232,7 @@ export const openSessions = ({
       ...tellClients(db, others, clock.now()),
       statement(db.deleteFrom('sessions').where('user_id', '=', userId).where('sid', '!=', sid)),
       endGrantsOutside(storage, userId, sid),
+      endSignInsOf(db, [userId], signIn),
     ]
   }
 
@@ -325,8 +327,8 @@ export const openSessions = ({
       endGrantsOfSession(storage, realm, sid),
     ],
 
-    revokeAllOf: (userId) => revokeOthersOf(userId, undefined),
-    revokeOthersOf,
+    revokeAllOf: (userId, signIn) => revoke(userId, undefined, signIn),
+    revokeOthersOf: (userId, sid) => revoke(userId, sid),
 
     forgetStatements(realm, settings) {
       const now = clock.now()

@@ -53,7 +53,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'not_before',
     'agent_states',
   ],
-  'server/sessions': ['sessions', 'session_clients', 'saml_sessions'],
+  'server/sessions': ['sessions', 'session_clients', 'saml_sessions', 'sign_ins'],
   'server/saml': [
     'saml_name_ids',
     'saml_logouts',
@@ -73,7 +73,7 @@ const owned: Readonly<Record<string, readonly string[]>> = {
     'webhook_secrets',
   ],
   'server/broker': ['broker_trips', 'broker_sessions', 'identity_provider_metadata'],
-  'server/sign-in': ['sign_ins', 'known_devices', 'authorizations', 'saml_requests'],
+  'server/sign-in': ['known_devices', 'authorizations', 'saml_requests'],
   'server/oidc': [
     'pushed_requests',
     'logout_requests',

@@ -65,7 +65,7 @@ export const takeNewPassword = async (
       ...(isTakenOver && isByLinkAlone
         ? [deleteCredentials(parts.storage, user.id, passkeyType)]
         : []),
-      ...(endsOthers ? parts.sessions.revokeAllOf(user.id) : []),
+      ...(endsOthers ? parts.sessions.revokeAllOf(user.id, context.handle) : []),
     ],
     events: [ownEvent(context, user, event, 'password')],
   })

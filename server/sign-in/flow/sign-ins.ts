@@ -5,16 +5,19 @@
 
 import type { Clock } from '#server/platform/clock.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
+import {
+  aliveSignIn,
+  beginSignIn,
+  endSignIn,
+  forgetSignIns,
+  signInId,
+  updateSignIn,
+} from '#server/sessions/begun-sign-ins.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
-import { preparedQuery, preparedStatement } from '#server/storage/prepared.ts'
-import { insertRows, statement } from '#server/storage/statements.ts'
 import type { SignInRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { SignInState } from './state.ts'
 
 export const signInLifetimeMs = 30 * 60_000
-
-/** Fails when the sign-in went on, or ended, in another tab at the same moment. */
-export const signInGuard = 'sign-in'
 
 export interface SignIn {
   readonly realm: string
@@ -47,42 +50,6 @@ export interface SignIns {
 
 const made = /^[A-Za-z0-9_-]{43}$/
 
-const aliveSignIn = preparedQuery(
-  'sign-in',
-  (db, { id, realm, now }: { id: string; realm: string; now: number }) =>
-    db
-      .selectFrom('sign_ins')
-      .selectAll()
-      .where('id', '=', id)
-      .where('realm', '=', realm)
-      .where('expires_at', '>', now),
-)
-
-type Update = {
-  readonly id: string
-  readonly browser: string
-  readonly user_id: string | null
-  readonly state: string
-  readonly version: number
-  readonly before: number
-}
-
-const updateSignIn = preparedStatement(
-  (db, { id, before, browser, user_id, state, version }: Update) =>
-    db
-      .updateTable('sign_ins')
-      .set({ state, user_id, browser, version })
-      .where('id', '=', id)
-      .where('version', '=', before),
-  { rows: 1, guard: signInGuard },
-)
-
-const endSignIn = preparedStatement(
-  (db, { id, version }: { id: string; version: number }) =>
-    db.deleteFrom('sign_ins').where('id', '=', id).where('version', '=', version),
-  { rows: 1, guard: signInGuard },
-)
-
 export const createSignIns = ({
   storage: { db },
   clock,
@@ -92,7 +59,7 @@ export const createSignIns = ({
 }): SignIns => {
   const rowOf = async (realm: string, handle: string): Promise<SignInRow | undefined> => {
     if (!made.test(handle)) return undefined
-    const [row] = await aliveSignIn(db, { id: sha256(handle), realm, now: clock.now() })
+    const [row] = await aliveSignIn(db, { id: signInId(handle), realm, now: clock.now() })
     return row
   }
 
@@ -106,7 +73,7 @@ export const createSignIns = ({
   const begin = ({ realm, handle }: SignIn, state: SignInState, browser: string): Statement[] => {
     const now = clock.now()
     const row = {
-      id: sha256(handle),
+      id: signInId(handle),
       realm,
       browser: sha256(browser),
       user_id: state.userId ?? null,
@@ -115,7 +82,7 @@ export const createSignIns = ({
       created_at: now,
       expires_at: now + signInLifetimeMs,
     }
-    return insertRows(db, 'sign_ins', [row])
+    return beginSignIn(db, row)
   }
 
   return {
@@ -136,7 +103,7 @@ export const createSignIns = ({
       const saved = { ...signIn, state, version: (version ?? 0) + 1 }
       if (version === undefined) return { saved, statements: begin(signIn, state, browser) }
       const update = updateSignIn(db, {
-        id: sha256(handle),
+        id: signInId(handle),
         before: version,
         state: JSON.stringify(state),
         user_id: state.userId ?? null,
@@ -147,10 +114,8 @@ export const createSignIns = ({
     },
 
     end: ({ handle, version }) =>
-      version === undefined ? [] : [endSignIn(db, { id: sha256(handle), version })],
+      version === undefined ? [] : [endSignIn(db, { id: signInId(handle), version })],
 
-    forgetStatements: () => [
-      statement(db.deleteFrom('sign_ins').where('expires_at', '<=', clock.now())),
-    ],
+    forgetStatements: () => [forgetSignIns(db, clock.now())],
   }
 }

@@ -51,13 +51,13 @@ export const mayOpen = async (
 
 /** Reading the message verifies the address and ends all other sessions. */
 export const openedByMail = (parts: Parts, context: StepContext): Passed => {
-  const { user, state } = context
+  const { user, state, handle } = context
   if (!user || state.withoutSession || !isClaimed(context)) return {}
   return {
     emailVerified: true,
     statements: [
       ...completed(parts, user, 'VERIFY_EMAIL', { emailVerified: true }),
-      ...parts.sessions.revokeAllOf(user.id),
+      ...parts.sessions.revokeAllOf(user.id, handle),
     ],
     events: [ownEvent(context, user, 'VERIFY_EMAIL', 'email')],
   }

@@ -165,6 +165,21 @@ describe.each(backends)('first sign-ins through an identity provider on $name', 
       expect(await world.userNamed(user.email)).toMatchObject({ email_verified: 1, id: userId })
     })
 
+    it('ends a sign-in to it that waits for its last step', async () => {
+      const { browser, page, user, userId } = await claimed('corp')
+      expect(heading(page)).toBe('Another account has your address')
+      const before = await world.must('GET', `/users/${userId}`)
+      const { username, email } = before
+      const requiredActions = ['TERMS_AND_CONDITIONS']
+      await world.must('PUT', `/users/${userId}`, { username, email, requiredActions })
+      const attacker = world.browser()
+      await attacker.open(login)
+      await attacker.submit({ username: user.email, password })
+      await browser.submit({ decision: 'take-over' })
+      await attacker.submit({ decision: 'accept' })
+      expect(attacker.isSignedIn('shop')).toBe(false)
+    })
+
     it('keeps them where the person proves that it is theirs', async () => {
       const { userId, browser, user } = await claimed('corp')
       await browser.submit({ decision: 'keep' })

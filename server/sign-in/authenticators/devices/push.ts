@@ -13,9 +13,9 @@ import type { DeviceAddress, Devices } from '#server/credentials/devices/devices
 import { reachableDevices } from '#server/credentials/devices/reachable-devices.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import { signInGuard } from '#server/sessions/begun-sign-ins.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Post } from '#server/users/messages/post.ts'
-import { signInGuard } from '../../flow/sign-ins.ts'
 import {
   type AnswerContext,
   type Answered,

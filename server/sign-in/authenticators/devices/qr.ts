@@ -7,8 +7,8 @@
 import type { Approvals } from '#server/credentials/devices/approvals.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import { signInGuard } from '#server/sessions/begun-sign-ins.ts'
 import type { Users } from '#server/users/users.ts'
-import { signInGuard } from '../../flow/sign-ins.ts'
 import {
   type AnswerContext,
   type Answered,

@@ -124,7 +124,7 @@ export const createNewAccounts = (parts: Parts) => {
           ...completed(parts, holder, 'VERIFY_EMAIL', { emailVerified: true, attributes }),
           ...removeCredentialsSince(storage, holder.id, 0, { password: true }),
           ...others.map(links.unlink),
-          ...sessions.revokeAllOf(holder.id),
+          ...sessions.revokeAllOf(holder.id, context.handle),
           ...linked.statements,
           ...member.statements,
         ],
