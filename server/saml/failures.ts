@@ -7,7 +7,11 @@ import type { FastifyRequest } from 'fastify'
 import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
+import { printable } from '#server/users/names.ts'
 import { SamlRefused } from './errors.ts'
+
+/** Of a reason, which may repeat what the sender wrote: an algorithm, a status. */
+const longestDetail = 500
 
 /** The part of a visit that an event is about. */
 export interface FailedVisit {
@@ -35,7 +39,7 @@ export const createFailures = (
           outcome: 'FAILURE',
           resourceType: SamlClient.resourceType,
           resourceId: id,
-          detail,
+          detail: printable(detail, longestDetail),
         },
       ],
     )

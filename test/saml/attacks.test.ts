@@ -226,6 +226,16 @@ describe.each(anyBackend)('attacks on the identity provider on $name', (backend)
       expectOwnPage(await post(old))
     })
 
+    it('refuses an algorithm with characters that no database takes, and records as much of it as is fit to read', async () => {
+      const key = sender.privateKey
+      for (const algorithm of ['a\u0000b', 'x'.repeat(5000)])
+        expectOwnPage(await alice.open(askUrl(site, {}, { key, algorithm })))
+      const { items } = (await site.admin('GET', '/events?type=SAML_SSO&outcome=FAILURE')).body
+      const details = (items as { detail: string }[]).map(({ detail }) => detail)
+      expect(details.some((one) => one.includes('a\u{fffd}b'))).toBe(true)
+      expect(details.every((one) => one.length <= 500)).toBe(true)
+    })
+
     it('refuses a signed form where no certificate can verify it', async () => {
       const ask = (id = newRequestId()) => authnRequest(site, { id, issuer: bare })
       expect((await post(ask())).status).toBe(303)
