@@ -282,6 +282,7 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
     const subject = (name: string, kind = 'unspecified') =>
       `<saml:Subject><saml:NameID Format="${format(kind)}">${name}</saml:NameID></saml:Subject>`
     expect(statusOf(await ask(subject('alice')))).toBe('Success')
+    expect(statusOf(await ask(subject('\n  alice\n')))).toBe('Success')
     const passive = { IsPassive: 'true' }
     expect(statusOf(await ask(subject('bob'), passive))).toBe('Responder/NoPassive')
     expect(statusOf(await ask(subject('_1', 'transient')))).toBe('Responder/UnknownPrincipal')

@@ -30,7 +30,7 @@ const nameIdOf = (
   if (isOther)
     throw new SamlStatusError('UnknownPrincipal', 'the NameID is qualified by another party')
   return {
-    nameId: nameId.text,
+    nameId: nameId.text.trim(),
     ...(isUnspecified(format) ? {} : { nameIdFormat: format }),
   }
 }

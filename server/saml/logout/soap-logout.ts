@@ -67,7 +67,7 @@ const problemOf = (
   const codes = statusCodesOf(answer)
   const { InResponseTo } = answer.attributes
   if (InResponseTo !== id) return 'its LogoutResponse is to another request'
-  if (childOf(answer, 'saml:Issuer')?.text !== provider.entityId)
+  if (childOf(answer, 'saml:Issuer')?.text.trim() !== provider.entityId)
     return 'its LogoutResponse is of another Issuer'
   return isOver(codes) ? undefined : `it answers ${codes.join(' ')}`
 }

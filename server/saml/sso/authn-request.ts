@@ -125,7 +125,7 @@ const subjectOf = (message: XmlElement): Pick<SsoRequest, 'subject'> => {
   const format = nameIdFormatOf(nameId?.attributes['Format'] ?? nameIdFormats.unspecified)
   if (!nameId || !format || format === 'transient')
     throw new SamlStatusError('UnknownPrincipal', 'the Subject must be a NameID that can be known')
-  return { subject: { format, value: nameId.text } }
+  return { subject: { format, value: nameId.text.trim() } }
 }
 
 /** A SamlStatusError tells the service provider what is wrong. */

@@ -67,6 +67,14 @@ describe('an honest answer', () => {
   })
 
   it.each([
+    [
+      'with an indented Issuer',
+      () => {
+        const issuer = `<saml:Issuer>\n  ${idp}\n</saml:Issuer>`
+        return answer({ issuer }, { issuer })
+      },
+      {},
+    ],
     ['with a signed Response and a signed Assertion', () => signedResponse(signedAssertion()), {}],
     [
       'with both signed, where both are wanted',

@@ -74,8 +74,11 @@ describe.each(anyBackend)('answers to LogoutRequests over https on $name', (back
     return signed(xml, / ID="([^"]*)"/.exec(xml)?.[1] ?? '', options)
   }
 
-  it('count without a signature', async () => {
-    expect(await keptAfter((id) => logoutResponse(site, id, { issuer: mail }))).toBe(0)
+  it('count without a signature, and with an indented Issuer', async () => {
+    for (const issuer of [mail, `\n  ${mail}\n`]) {
+      expect(await keptAfter((id) => logoutResponse(site, id, { issuer }))).toBe(0)
+      receiver.received.length = 0
+    }
   })
 
   it.each([

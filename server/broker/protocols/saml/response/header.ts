@@ -20,7 +20,8 @@ export const checkIssuer = (
   const format = issuer?.attributes['Format']
   if (format !== undefined && format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:entity')
     refuse(`the Issuer of the ${element.name} must be an entityID`)
-  if (issuer?.text !== idpEntityId)
+  // Indented messages are common.
+  if (issuer?.text.trim() !== idpEntityId)
     refuse(`the Issuer of the ${element.name} is not the provider ${idpEntityId}`)
 }
 
