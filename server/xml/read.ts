@@ -33,8 +33,6 @@ export interface ExpectedSigned extends Expected {
 export interface SignedElement {
   /** The signed element without its Signature. */
   readonly element: XmlElement
-  /** The canonical text that the signature covers, without the Signature: for what is signed or encrypted inside it in turn. */
-  readonly text: string
   /** The key of the sender that made the signature. */
   readonly key: KeyObject
 }
@@ -88,5 +86,5 @@ export const readSigned = (received: Received, expected: ExpectedSigned): Signed
     refuse('digest', `${signed.name} was changed after it was signed`)
 
   // A character is at most three bytes of UTF-8 for each unit of its length.
-  return { element: toElement(parse(canonical, most * 3)), text: canonical, key }
+  return { element: toElement(parse(canonical, most * 3)), key }
 }

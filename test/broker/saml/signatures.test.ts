@@ -2,6 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { readResponse } from '#server/broker/protocols/saml/response/read-response.ts'
 import { curved, stranger } from '../../xml/keys.ts'
+import { signed } from '../../xml/messages.ts'
 import { capture, variants } from '../../xml/wraps.ts'
 import {
   answer,
@@ -110,6 +111,16 @@ describe('a signature', () => {
       { wantResponseSigned: true, wantAssertionsSigned: false },
     ])
       expect(refusal(xml, changes)).toMatch(/^invalid-answer/)
+  })
+
+  it('of an Assertion may cover a prefix that the Response alone declares (InclusiveNamespaces)', () => {
+    const declared = response(assertion()).replace('ID="_r"', '$& xmlns:xs="urn:example:types"')
+    const inside = signed(declared, '_a', { prefixes: ['xs'] })
+    const both = signed(inside, '_r')
+    for (const xml of [inside, both]) {
+      expect(refusal(xml)).toBe(undefined)
+      expect(refusal(xml.replace('urn:example:types', 'urn:example:other'))).toMatch(/digest|signature/)
+    }
   })
 
   const around = (captured: ReturnType<typeof capture>, forged: string) => ({

@@ -51,28 +51,27 @@ const elementAt = (root: XmlElement, path: readonly XmlName[]): XmlElement =>
       : child
   }, root)
 
-/** As it was sent; where it is signed, the signature must hold, and only the signed bytes count from here on. */
-export const readPart = (unread: Unread, keys: ResponseRules['keys']): Part => {
-  const { received, root, path, limit } = unread
-  const expected = { root, ...(limit === undefined ? {} : { limit }) }
-  const sent = elementAt(readElement(received, expected), path)
+/** An element as it was sent; where it is signed, the signature must hold, and only the signed bytes count from here on. */
+const authentic = (unread: Unread, sent: XmlElement, keys: ResponseRules['keys']): Part => {
   if (!isSigned(sent)) return { ...unread, element: sent, isSigned: false }
-  const { element, text } = readSigned(received, { ...expected, path, keys })
-  return {
-    ...unread,
-    received: text,
-    limit: Buffer.byteLength(text),
-    root: path.at(-1) ?? root,
-    path: [],
-    element,
-    isSigned: true,
-    isCovered: true,
-  }
+  const { received, root, path, limit } = unread
+  const expected = { root, path, keys, ...(limit === undefined ? {} : { limit }) }
+  const { element } = readSigned(received, expected)
+  return { ...unread, element, isSigned: true, isCovered: true }
 }
 
-/** The part that is a child of another. */
+export const readPart = (unread: Unread, keys: ResponseRules['keys']): Part => {
+  const { received, root, path, limit } = unread
+  const document = readElement(received, { root, ...(limit === undefined ? {} : { limit }) })
+  return authentic(unread, elementAt(document, path), keys)
+}
+
+/**
+ * The part that is a child of another. A signature of its own is verified where the child stands in the document: it may
+ * cover prefixes that are declared outside of what the signature around it covers (`InclusiveNamespaces`).
+ */
 export const partIn = (part: Part, name: XmlName, keys: ResponseRules['keys']): Part =>
-  readPart({ ...part, path: [...part.path, name] }, keys)
+  authentic({ ...part, path: [...part.path, name] }, elementAt(part.element, [name]), keys)
 
 /** The Response, alone or inside an ArtifactResponse. */
 export const responseIn = (
