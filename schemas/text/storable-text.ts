@@ -1,5 +1,9 @@
 /** Text that no database of ours keeps as it is: NUL, which PostgreSQL refuses, and half a surrogate pair (RFC 8259 §8.2). */
 
+/** The beginning of a text, without half of the character that it is cut in. */
+export const beginningOf = (text: string, length: number): string =>
+  text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
+
 /** What the text is; undefined where it can be stored. */
 export const unstorable = (text: string): string | undefined => {
   if (text.includes('\0')) return 'text with a NUL character'

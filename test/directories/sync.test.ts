@@ -55,6 +55,22 @@ describe.each(backends)('a sync of a directory on $name', (backend) => {
     expect(await world.stored()).toBe(before)
   })
 
+  it('makes a user of whom the directory knows names that no database stores', async () => {
+    world.add('bob')
+    world.ldap.entries.push(
+      person(world.named('ada'), {
+        givenName: ['A\u0000da'],
+        sn: [`Lee${'\u{1f600}'.repeat(200)}`],
+      }),
+    )
+    await world.provide()
+    expect(counts(await world.sync())).toEqual([2, 0, 0, 0])
+    const { firstName, lastName } = await world.user('ada')
+    expect(firstName).toBe('A\ufffdda')
+    expect(lastName).toMatch(/^Lee(\u{1f600})+$/u)
+    expect(counts(await world.sync('?full=true'))).toEqual([0, 0, 0, 0])
+  })
+
   it('shows with dryRun every field that would change, and changes none', async () => {
     world.add('ada', 'bob', ...many)
     await world.provide()

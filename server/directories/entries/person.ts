@@ -1,6 +1,6 @@
 /** A user as a directory describes them. */
 
-import { emailErrors, usernameErrors } from '#server/users/names.ts'
+import { emailErrors, printable, usernameErrors } from '#server/users/names.ts'
 import type { Directory } from '../directory.ts'
 import { type Entry, stableIdOf } from './entry.ts'
 
@@ -38,8 +38,10 @@ const isEnabled = (entry: Entry): boolean => {
   return (control & disabledBit) === 0 && entry.first(accountLock)?.toLowerCase() !== 'true'
 }
 
-const textOf = (entry: Entry, attribute: string): string | null =>
-  entry.first(attribute)?.trim().slice(0, 255) ?? null
+const textOf = (entry: Entry, attribute: string): string | null => {
+  const value = entry.first(attribute)
+  return value === undefined ? null : printable(value.trim(), 255)
+}
 
 export const personOf = ({ attributes }: Directory, entry: Entry): Person | NoPerson => {
   const { dn } = entry

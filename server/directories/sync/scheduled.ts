@@ -13,6 +13,7 @@ import type { Logger } from '#server/platform/logger.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { realmsWith } from '#server/storage/documents/reads.ts'
+import { printable } from '#server/users/names.ts'
 import { type Directory, directoriesIn } from '../directory.ts'
 import type { Synchronize } from './sync.ts'
 import { createSyncState } from './sync-state.ts'
@@ -72,7 +73,7 @@ export const createScheduledSyncs = (parts: ScheduledParts) => {
             outcome: 'FAILURE',
             resourceType: 'user-federation',
             resourceId: alias,
-            detail: `scheduled sync: ${reason}`.slice(0, 500),
+            detail: `scheduled sync: ${printable(reason, 500)}`,
           },
         ],
       )

@@ -13,6 +13,7 @@ import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import { documentOf, etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { ofKind } from '#server/storage/documents/reads.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
+import { textErrors } from '#server/storage/values.ts'
 import { findIn } from '../read/find.ts'
 import { type Operation, restChannel } from '../write/operations.ts'
 import type { Writer } from '../write/write.ts'
@@ -98,7 +99,7 @@ export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
       throw invalid([{ field: '/', code: 'type', message: 'must be a JSON object' }])
     const writable = withoutReadOnly(kind, body as Shown, shown)
     const rest = kind.shape === 'singleton' ? withoutNulls(kind.spec, writable) : writable
-    const errors = checkBody(rest)
+    const errors = [...checkBody(rest), ...textErrors(rest)]
     if (errors.length > 0) throw invalid(errors)
     return rest
   }

@@ -6,6 +6,7 @@
 import { sql } from 'kysely'
 import { User } from '#schemas/kinds/users/user.ts'
 import { kindNamed } from '#schemas/registry.ts'
+import { beginningOf } from '#schemas/text/storable-text.ts'
 import { referencesOf } from '#schemas/walk.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
@@ -187,7 +188,7 @@ const detailOf = (effect: Effect): string | undefined => {
     ...(before.owner === after.owner ? [] : ['owner']),
     ...(before.protected === after.protected ? [] : ['protected']),
   ]
-  return [...words, ...new Set([...fields, ...secrets])].join(', ').slice(0, 1000)
+  return beginningOf([...words, ...new Set([...fields, ...secrets])].join(', '), 1000)
 }
 
 const eventOf = (context: CommitContext, effect: Effect, revision?: number): AuditEvent => {

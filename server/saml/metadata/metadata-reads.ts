@@ -4,6 +4,7 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { SamlMetadataReadRow } from '#server/storage/tables/saml-tables.ts'
+import { printable } from '#server/users/names.ts'
 
 interface Attempt {
   readonly document: Pick<StoredDocument, 'id' | 'realm'>
@@ -52,7 +53,7 @@ export const createMetadataReads = ({
     ): Statement[] =>
       upsert(attempt, {
         failed_at: attempt.failedAt,
-        failure: attempt.failure.slice(0, longestFailure),
+        failure: printable(attempt.failure, longestFailure),
       }),
     of: (realm: string): Promise<SamlMetadataReadRow[]> =>
       db.selectFrom('saml_metadata_reads').selectAll().where('realm', '=', realm).execute(),

@@ -4,6 +4,7 @@
  */
 
 import { randomInt } from 'node:crypto'
+import { beginningOf } from '#schemas/text/storable-text.ts'
 import { usernameErrors } from '#server/users/names.ts'
 import type { Users } from '#server/users/users.ts'
 import type { Newcomer } from './newcomers.ts'
@@ -32,8 +33,8 @@ export const chooseUsername = async (
   const local = identity.email?.split('@')[0]
   const stem = [name, local].find(isPossible) ?? provider.alias
   for (let i = 0; i < tries; i += 1) {
-    const numbered = `${stem.slice(0, 200)}-${randomInt(1000, 10_000)}`
+    const numbered = `${beginningOf(stem, 200)}-${randomInt(1000, 10_000)}`
     if (await isFree(users, realm, numbered)) return numbered
   }
-  return `${provider.alias.slice(0, 200)}-${randomInt(2 ** 40)}`
+  return `${beginningOf(provider.alias, 200)}-${randomInt(2 ** 40)}`
 }

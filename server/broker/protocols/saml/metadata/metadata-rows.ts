@@ -6,6 +6,7 @@ import type { IdpMetadata } from '#server/saml-metadata/idp-metadata.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { ProviderMetadataRow } from '#server/storage/tables/saml-tables.ts'
+import { printable } from '#server/users/names.ts'
 import type { Provider } from '../../../protocol.ts'
 
 /** As much of a reason as is kept. */
@@ -87,7 +88,7 @@ export const createMetadataRows = ({
       upsert(provider, {
         ...(isSame ? {} : { metadata: null, read_at: null, valid_until: null }),
         failed_at: failedAt,
-        failure: failure.slice(0, longestFailure),
+        failure: printable(failure, longestFailure),
         next_at: nextAt,
       }),
     of: (providerId: string): Promise<ProviderMetadataRow | undefined> =>
