@@ -112,13 +112,14 @@ export interface ErrorOptions {
   readonly placeAt: (path: string) => Place
 }
 
-export const installErrors = (app: FastifyInstance, { mapError, placeAt }: ErrorOptions): void => {
-  app.setErrorHandler((error, request, reply) => {
-    const problem = toProblem(error, mapError)
-    logProblem(request, problem)
-    return sendProblem(request, reply, problem)
-  })
-  app.setNotFoundHandler((request, reply) => {
+/** Answers a request that no route takes. */
+export type RefuseUnrouted = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
+
+export const installErrors = (
+  app: FastifyInstance,
+  { mapError, placeAt }: ErrorOptions,
+): RefuseUnrouted => {
+  const refuseUnrouted: RefuseUnrouted = (request, reply) => {
     const { methods, refuseMethod } = placeAt(pathOf(request.url))
     // A handler that finds nothing may come here too, for a method that the path does take.
     if (methods.length === 0 || methods.includes(request.method))
@@ -128,5 +129,12 @@ export const installErrors = (app: FastifyInstance, { mapError, placeAt }: Error
     return refuseMethod
       ? refuseMethod(request, reply, detail)
       : sendProblem(request, reply, new Problem('method-not-allowed', detail))
+  }
+  app.setErrorHandler((error, request, reply) => {
+    const problem = toProblem(error, mapError)
+    logProblem(request, problem)
+    return sendProblem(request, reply, problem)
   })
+  app.setNotFoundHandler(refuseUnrouted)
+  return refuseUnrouted
 }

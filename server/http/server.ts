@@ -82,6 +82,7 @@ export const createHttp = ({
   app.setValidatorCompiler(validation.compiler)
   app.setSerializerCompiler(() => JSON.stringify)
   readJsonOnly(app)
+  const refuseUnrouted = installErrors(app, { mapError, placeAt: followRoutes(app) })
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id)
@@ -98,7 +99,9 @@ export const createHttp = ({
     if (fault !== undefined)
       throw new Problem('not-found', `Nothing is at this path as it is written: ${fault}.`)
     settleAddress(request)
-    done()
+    // Before its body is read: what is wrong with the body of a wrong method says nothing.
+    if (request.is404) refuseUnrouted(request, reply)
+    else done()
   })
   app.addHook('onResponse', (request, reply, done) => {
     const { statusCode: status } = reply
@@ -110,7 +113,6 @@ export const createHttp = ({
     done()
   })
 
-  installErrors(app, { mapError, placeAt: followRoutes(app) })
   installCookies(app)
   return app
 }

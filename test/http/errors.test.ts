@@ -132,6 +132,23 @@ describe('a method that the path does not take', () => {
     expect(response.json()).toMatchObject({ code: 'method-not-allowed' })
   })
 
+  it.each([
+    ['POST', { 'content-type': 'application/json' }, '{"broken'],
+    ['POST', { 'content-type': ';;' }, '{}'],
+    ['POST', { 'content-type': 'application/json', 'content-encoding': 'gzip' }, '{}'],
+    ['QUERY', {}, undefined],
+    ['QUERY', { 'content-type': 'application/sql' }, 'select'],
+  ] as const)('is answered 405 whatever its body is: %s %o', async (method, headers, payload) => {
+    const response = await app.inject({
+      method: method as 'POST',
+      url: '/things/1',
+      headers,
+      ...(payload === undefined ? {} : { payload }),
+    })
+    expect(response.statusCode).toBe(405)
+    expect(response.headers['allow']).toBe('DELETE, GET, HEAD')
+  })
+
   it('is not what a handler means that finds nothing', async () => {
     const response = await app.inject('/vague/1')
     expect(response.statusCode).toBe(404)
