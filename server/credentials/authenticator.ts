@@ -18,6 +18,7 @@ import { foldName, printable } from '#server/users/names.ts'
 import { userWhoMaySignIn } from '#server/users/user-rows.ts'
 import type { LoginUser, Users } from '#server/users/users.ts'
 import {
+  checkedAt,
   type DirectoryAccount,
   type DirectoryPasswords,
   type DirectoryReason,
@@ -26,6 +27,11 @@ import {
 import type { BruteForce, Reservation } from './guessing/brute-force.ts'
 import { addressSubject } from './guessing/guard-rows.ts'
 import type { LockNotice } from './guessing/lock-notice.ts'
+import {
+  type MovingReservation,
+  movingReservation,
+  TakenByOthers,
+} from './guessing/moving-reservation.ts'
 import { createKeyedSlots, createSlots, type Release } from './guessing/slots.ts'
 import type { Passwords } from './passwords/passwords.ts'
 import {
@@ -151,7 +157,7 @@ interface Trial {
   readonly event: 'LOGIN_FAILURE' | 'MFA_FAILURE'
   readonly method: string
   readonly find: () => Promise<Found>
-  readonly check: (found: Found) => Promise<Checked>
+  readonly check: (found: Found, recognise: MovingReservation['recognise']) => Promise<Checked>
 }
 
 interface Found {
@@ -267,15 +273,22 @@ export const createAuthenticator = ({
     const found = await trial.find()
     const { login } = found
     const settings = belowLock(trial.settings, found.account?.mostFailures)
-    const reservation = await bruteForce.reserve({ ...trial, settings, userId: login?.user.id })
-    if (reservation === 'taken') return undefined
-    if (reservation === 'locked') {
+    const claim = { ...trial, settings, userId: login?.user.id }
+    const reserved = await bruteForce.reserve(claim)
+    if (reserved === 'taken') return undefined
+    if (reserved === 'locked') {
       await recorder.append([], [failureEvent(trial, login, 'too-many-failures')])
       return { outcome: 'failure' }
     }
+    const reservation = movingReservation(reserved, claim, {
+      reserve: bruteForce.reserve,
+      commit: (statements) => recorder.commit(statements, []),
+    })
     try {
-      return await settle(trial, login, await trial.check(found), reservation, accept)
+      const checked = await trial.check(found, reservation.recognise)
+      return await settle(trial, login, checked, reservation, accept)
     } catch (error) {
+      if (error instanceof TakenByOthers) return undefined
       // What goes wrong here must not hide the first error; an unreturned reservation ends by itself.
       await recorder.commit(reservation.released(), []).catch(() => undefined)
       if (error instanceof HasherBusyError) return busy
@@ -329,14 +342,16 @@ export const createAuthenticator = ({
     passwords.verify({ realm, name, userId: login?.user.id }, login?.password ?? null, password)
 
   /** The hash of a decoy is verified meanwhile: the time must not tell where a password is kept. */
-  const askedElsewhere = async (attempt: Attempt, account: DirectoryAccount): Promise<Checked> => {
+  const askedElsewhere = async (
+    attempt: Attempt,
+    account: DirectoryAccount,
+    recognise: MovingReservation['recognise'],
+  ): Promise<Checked> => {
     const [answer] = await Promise.all([
-      account.check(attempt.password),
+      account.check(attempt.password, recognise),
       verified(attempt, undefined),
     ])
-    if (!answer.matches) return { matches: false, statements: [], found: { refusal: answer } }
-    const { user, first, events } = answer
-    return { matches: true, statements: [], found: { user, first, events } }
+    return checkedAt(answer)
   }
 
   return {
@@ -357,8 +372,8 @@ export const createAuthenticator = ({
             const login = await users.findByLogin(realm, name, { withEmail })
             return { login, account: await directories?.accountOf(attempt, login?.user) }
           },
-          check: ({ login, account }) =>
-            account ? askedElsewhere(attempt, account) : verified(attempt, login),
+          check: ({ login, account }, recognise) =>
+            account ? askedElsewhere(attempt, account, recognise) : verified(attempt, login),
         },
         accept,
       )

@@ -6,7 +6,8 @@
 import type { AuditEvent } from '#server/audit/audit.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { Attempt } from './authenticator.ts'
+import type { Attempt, Checked } from './authenticator.ts'
+import type { MovingReservation } from './guessing/moving-reservation.ts'
 
 /** Why a directory lets a user not in; `password-expired` and `password-must-change` say that the password was right. */
 export type DirectoryReason =
@@ -32,6 +33,8 @@ export type DirectoryCheck =
   | {
       readonly matches: false
       readonly reason: DirectoryReason
+      /** The user of the entry, where there is one. */
+      readonly user: UserRow | undefined
       /** The directory as pages call it, where the user has to be told. */
       readonly directory: string
     }
@@ -39,8 +42,11 @@ export type DirectoryCheck =
 export interface DirectoryAccount {
   /** Failures that leave the account unlocked in the directory; nothing where it locks none, or does not say. */
   readonly mostFailures: number | undefined
-  /** Throws `DirectoryUnavailable`. */
-  check(password: string): Promise<DirectoryCheck>
+  /**
+   * `recognise` is told whose entry a name has led to, before the password is looked at. Throws `DirectoryUnavailable`, and what
+   * `recognise` throws.
+   */
+  check(password: string, recognise: MovingReservation['recognise']): Promise<DirectoryCheck>
 }
 
 export interface DirectoryPasswords {
@@ -51,6 +57,16 @@ export interface DirectoryPasswords {
   ): Promise<DirectoryAccount | undefined>
   /** The directory that keeps the password of a user, as pages call it. */
   keeperOf(user: Pick<UserRow, 'id' | 'realm'>): Promise<string | undefined>
+}
+
+/** The check of a password as the sign-in settles it. */
+export const checkedAt = (answer: DirectoryCheck): Checked => {
+  if (answer.matches) {
+    const { user, first, events } = answer
+    return { matches: true, statements: [], found: { user, first, events } }
+  }
+  const { user } = answer
+  return { matches: false, statements: [], found: { refusal: answer, ...(user && { user }) } }
 }
 
 /** Nothing was found out about the password. */

@@ -1,6 +1,7 @@
 /** Directories that lock accounts: guesses through the realm stop one attempt below, by the policy that holds for the user. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { change } from '../oidc/relying-party.ts'
 import { anyBackend } from '../support/backends.ts'
 import { type LdapEntry, type LdapServer, startLdap } from './ldap-server.ts'
 import {
@@ -219,5 +220,51 @@ describe.each(anyBackend)('fine-grained policies of Active Directory, on $name',
     ldap.entries = ldap.entries.filter(({ dn }) => !dn.endsWith(container))
     set(ldap, `uid=ada,${base}`, { 'msDS-PSOApplied': [`CN=admins,${container}`] })
     expect(await findingsOf(it_)).toContain('directory-lockout warning')
+  })
+})
+
+describe.each(anyBackend)('guesses at one entry by all its names, on $name', (backend) => {
+  let ldap: LdapServer
+  let it_: DirectorySite
+  beforeAll(async () => {
+    const names = (uid: string) => ({ cn: Array.from({ length: 8 }, (_, i) => `${uid}-${i}`) })
+    const people = ['ada', 'bob', 'cy'].map((uid) => entryOf(uid, names(uid)))
+    ldap = await startLdap([bindUser, ...people])
+    it_ = await openDirectorySite(backend)
+    await it_.provide({ ...configFor(ldap.url), userSearchFilter: '(|(uid={0})(cn={0}))' })
+    await change(it_.site, '/settings', { failureFactor: 3, addressFailureFactor: 100 })
+  })
+  afterAll(async () => {
+    await it_?.close()
+    await ldap?.close()
+  })
+  const guesses = async (uid: string): Promise<number> => {
+    ldap.forget()
+    for (let i = 0; i < 8; i += 1) await it_.grant(`${uid}-${i}`, `wrong ${i}`)
+    return ldap.binds.filter((dn) => dn.startsWith(`uid=${uid}`)).length
+  }
+
+  it('count together for a user, who is told', async () => {
+    expect((await it_.grant('ada', secretOf('ada'))).status).toBe(200)
+    expect(await guesses('ada')).toBe(3)
+    const { body } = await it_.site.admin('GET', '/users?search=ada')
+    const [locked] = await it_.site.events('USER_LOCKED')
+    expect(locked?.actor).toBe(body[0].userId)
+    // Neither by the username nor by any other name.
+    for (const name of ['ada', 'ada-0', 'ada-7'])
+      expect((await it_.grant(name, secretOf('ada'))).status, name).toBe(400)
+    expect((await it_.site.events('LOGIN_FAILURE'))[0]?.detail).toBe('too-many-failures')
+  })
+
+  it('count together for an entry that has no user yet', async () => {
+    expect(await guesses('bob')).toBe(3)
+    expect((await it_.grant('bob', secretOf('bob'))).status).toBe(400)
+  })
+
+  it('leave no failure behind where the sign-in succeeds', async () => {
+    for (let i = 0; i < 6; i += 1) {
+      expect((await it_.grant('cy-1', 'wrong')).status).toBe(400)
+      expect((await it_.grant('cy-2', secretOf('cy'))).status).toBe(200)
+    }
   })
 })

@@ -178,7 +178,7 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
 
   return {
     async reserve(claim) {
-      if (!claim.settings.bruteForceProtected) return unguarded
+      if (!claim.settings.bruteForceProtected) return noReservation
       const guards = guardsOf(claim)
       const places = guards.map(({ realm, subject }) => held.take(realm, subject))
       const end = (): void => {
@@ -245,8 +245,8 @@ export const createBruteForce = ({ storage, clock }: BruteForceParts): BruteForc
   }
 }
 
-/** What an attempt holds in a realm that does not count. */
-const unguarded: Reservation = {
+/** What an attempt holds where nothing is counted. */
+export const noReservation: Reservation = {
   succeeded: () => [],
   failed: async () => ({ statements: [] }),
   released: () => [],

@@ -12,6 +12,7 @@ import {
   type DirectoryPasswords,
   DirectoryUnavailable,
 } from '#server/credentials/directory-passwords.ts'
+import type { MovingReservation } from '#server/credentials/guessing/moving-reservation.ts'
 import { createKeyedSlots } from '#server/credentials/guessing/slots.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -47,12 +48,21 @@ export interface DirectoryPasswordParts {
 }
 
 type Named = Omit<Attempt, 'password'>
+type Recognise = MovingReservation['recognise']
 
 /** A sign-in of a user of this directory. */
 interface Trying {
   readonly attempt: Named
   readonly directory: Directory
   readonly password: string
+  /** Of a name that is unknown here. */
+  readonly recognise?: Recognise
+}
+
+/** The user who is linked to an entry. */
+interface Holder {
+  readonly link: FederatedLinkRow
+  readonly user: UserRow
 }
 
 /** Guesses at one entry come one after the other, so that the count of the directory is known before each. */
@@ -151,8 +161,7 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
   const known = async (
     { directory }: Trying,
     person: Person,
-    link: FederatedLinkRow,
-    before: UserRow,
+    { link, user: before }: Holder,
   ): Promise<{ user: UserRow; statements: Statement[] }> => {
     const { alias, syncMode } = directory
     const touched = [
@@ -171,22 +180,25 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
     return (await links.find(directory, account)) ?? (await links.findOrphan(directory, account))
   }
 
+  const holderOf = async (directory: Directory, person: Person): Promise<Holder | undefined> => {
+    const link = await linkOf(directory, person)
+    const user = link && (await userById(storage, link.user_id))
+    return user && { link, user }
+  }
+
   const passed = async (
     trying: Trying,
     { person }: FoundPerson,
+    holder: Holder | undefined,
     warning: string | undefined,
   ): Promise<DirectoryCheck> => {
-    const { directory } = trying
-    const refused = (reason: 'user-disabled' | 'name-taken' | 'unknown-user') =>
-      ({ matches: false, reason, directory: directory.name }) as const
+    const refused = (reason: 'user-disabled' | 'name-taken') =>
+      ({ matches: false, reason, user: holder?.user, directory: trying.directory.name }) as const
     if (!person.enabled) return refused('user-disabled')
-    const link = await linkOf(directory, person)
-    const before = link && (await userById(storage, link.user_id))
-    const outcome =
-      link && before ? await known(trying, person, link, before) : await made(trying, person)
+    const outcome = holder ? await known(trying, person, holder) : await made(trying, person)
     if (!outcome) return refused('name-taken')
     const { user, statements } = outcome
-    const type = before ? 'IDENTITY_PROVIDER_LOGIN' : 'IDENTITY_PROVIDER_FIRST_LOGIN'
+    const type = holder ? 'IDENTITY_PROVIDER_LOGIN' : 'IDENTITY_PROVIDER_FIRST_LOGIN'
     return {
       matches: true,
       user,
@@ -196,12 +208,17 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
   }
 
   const tried = async (trying: Trying, found: FoundPerson): Promise<DirectoryCheck> => {
-    const { directory, password } = trying
-    const refused = { matches: false, directory: directory.name } as const
-    if (await isTooClose(directory, found)) return { ...refused, reason: 'too-many-failures' }
-    const outcome = await bind(directory, found.person.dn, password)
+    const { directory, password, recognise } = trying
+    const { person } = found
+    const holder = await holderOf(directory, person)
+    const refused = { matches: false, user: holder?.user, directory: directory.name } as const
+    const named = { userId: holder?.user.id, name: person.username }
+    const isLocked = recognise !== undefined && !(await recognise(named))
+    if (isLocked || (await isTooClose(directory, found)))
+      return { ...refused, reason: 'too-many-failures' }
+    const outcome = await bind(directory, person.dn, password)
     return outcome.passed
-      ? passed(trying, found, outcome.warning)
+      ? passed(trying, found, holder, outcome.warning)
       : { ...refused, reason: outcome.reason }
   }
 
@@ -241,6 +258,7 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
   const unknownAt = ({ name }: Directory): DirectoryCheck => ({
     matches: false,
     reason: 'unknown-user',
+    user: undefined,
     directory: name,
   })
 
@@ -267,11 +285,11 @@ export const createDirectoryPasswords = (parts: DirectoryPasswordParts): Directo
     mostFailures: number | undefined,
   ): DirectoryAccount => ({
     mostFailures,
-    check: async (password) => {
+    check: async (password, recognise) => {
       const [first] = directories
       if (password === '') return unknownAt(first)
       for (const directory of directories) {
-        const trying = { attempt, directory, password }
+        const trying = { attempt, directory, password, recognise }
         const answer = await asked(directory, async () => {
           const name = await nameAt(directory, attempt.name)
           const found = name === undefined ? undefined : await inTurn(trying, { name })
