@@ -3,14 +3,24 @@
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 
-const tables = [
-  'pushed_requests',
-  'logout_requests',
-  'device_requests',
-  'ciba_requests',
-  'delegation_confirmations',
-] as const
+const hourMs = 3600_000
+
+/**
+ * How long rows are kept after they have expired. A client that polls is to learn that its time ran out: `expired_token` tells it to
+ * begin anew (RFC 8628 §3.5, CIBA Core §11), `invalid_grant` that it did something wrong.
+ */
+const keptMs = {
+  pushed_requests: 0,
+  logout_requests: 0,
+  device_requests: hourMs,
+  ciba_requests: hourMs,
+  delegation_confirmations: 0,
+} as const
+
+const tables = Object.keys(keptMs) as (keyof typeof keptMs)[]
 
 /** Removes what has expired, of all realms. */
 export const forgetRequests = ({ db }: Pick<Storage, 'db'>, now: number): Statement[] =>
-  tables.map((table) => statement(db.deleteFrom(table).where('expires_at', '<=', now)))
+  tables.map((table) =>
+    statement(db.deleteFrom(table).where('expires_at', '<=', now - keptMs[table])),
+  )

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
+import { tidy } from '#server/run/housekeeping.ts'
 import { backends } from '../../support/backends.ts'
 import { runJobs } from '../../support/jobs.ts'
 import { claimsOf, type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
@@ -168,6 +169,7 @@ describe.each(backends)('CIBA on $name', (backend) => {
     const long = await begin({ requested_expiry: '86400' })
     expect(long.body.expires_in).toBe(600)
     now += 31_000
+    await tidy(site.server.areas)
     expect(await errorOf(short.auth_req_id)).toBe('expired_token')
     now += 600_000
     expect((await person.open(approvals())).body).toContain('There are no pending requests.')

@@ -3,6 +3,7 @@
 import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Clock } from '#server/platform/clock.ts'
+import { tidy } from '#server/run/housekeeping.ts'
 import { backends } from '../../support/backends.ts'
 import { claimsOf, type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
 import { addPerson, hiddenFields, newPerson, type Person } from '../relying-party.ts'
@@ -260,5 +261,15 @@ describe.each(backends)('the device grant on $name', (backend) => {
       )
     expect(await from('https://tv.example')).toBe('https://tv.example')
     expect(await from('https://evil.example')).toBeNull()
+  })
+
+  it('tells a device that its code has expired, also after the housekeeping (§3.5)', async () => {
+    const { device_code } = await begin()
+    now += 601_000
+    await tidy(site.server.areas)
+    expect(await errorOf(device_code)).toBe('expired_token')
+    now += 3600_000
+    await tidy(site.server.areas)
+    expect(await errorOf(device_code)).toBe('invalid_grant')
   })
 })
