@@ -118,6 +118,10 @@ export interface Sessions {
   forgetStatements(realm: string, settings: SessionSettings): Statement[]
 }
 
+/** Names the sign-in of a session. One that goes on with another without a proof is of the same sign-in, under a new cookie. */
+export const signInOf = ({ sid, created_at }: Pick<SessionRow, 'sid' | 'created_at'>): string =>
+  `${sid} ${created_at}`
+
 /** What a CSRF token of this session is bound to. */
 export const csrfBinding = (session: Pick<SessionRow, 'id'>): string => `session:${session.id}`
 
@@ -242,12 +246,14 @@ export const openSessions = ({
       const cookieValue = randomToken()
       const now = clock.now()
       const signedIn = opening.isUnproved ? continues : undefined
+      // Two sign-ins of one session at the same moment are two (signInOf).
+      const signedInAt = Math.max(now, (continues?.created_at ?? 0) + 1)
       const session: SessionRow = {
         id: sha256(cookieValue),
         sid: continues?.sid ?? newId(),
         realm,
         user_id: userId,
-        created_at: signedIn?.created_at ?? now,
+        created_at: signedIn?.created_at ?? signedInAt,
         last_access: now,
         expires_at: signedIn?.expires_at ?? now + settings.ssoSessionMaxLifespan * 1000,
         remember_me: rememberMe && settings.rememberMe ? 1 : 0,

@@ -161,7 +161,7 @@ export const createFlow = (parts: FlowParts) => {
       })
       if (need.kind === 'nothing') return await complete(visit, journey, need, consenting)
       if (request.prompt.includes('none')) throw silent[need.kind]
-      const handle = await trip.handleOf(visit, journey, progress.priorSession)
+      const handle = await trip.handleOf(visit, journey, progress.priorSignIn)
       return await show(visit, journey, need, handle)
     } catch (error) {
       if (error instanceof OAuthError) return refuse(visit, journey, error)

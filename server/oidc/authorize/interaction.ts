@@ -156,11 +156,10 @@ export const createInteraction = (parts: InteractionParts) => {
     issuer: Issuer,
     client: TokenClient,
     request: AuthorizeRequest,
-    { found, priorSession, chosen, consents: consentsNow = false }: AuthorizeProgress,
+    { found, signedInSince, chosen, consents: consentsNow = false }: AuthorizeProgress,
   ): Promise<Need> => {
     const wanted = wantedLevels(request)
     if (!found) return { kind: 'sign-in' }
-    const signedInSince = found.session.id !== priorSession
     if (isTooOld(found, request, { signedInSince, consentsNow })) return { kind: 'sign-in' }
     const subject = await subjectOf(issuer, client, found)
     if (request.subject !== undefined && request.subject !== subject) {

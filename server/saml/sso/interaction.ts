@@ -32,7 +32,7 @@ export const createInteraction =
     issuer: Issuer,
     provider: ServiceProvider,
     request: SsoRequest,
-    { found, priorSession, chosen }: Progress,
+    { found, signedInSince, chosen }: Progress,
   ): Promise<Need> => {
     const level = wantedLevel(request.context)
     if (level === null)
@@ -41,7 +41,6 @@ export const createInteraction =
         'no sign-in meets the authentication context that is asked for',
       )
     if (!found) return { kind: 'sign-in' }
-    const signedInSince = found.session.id !== priorSession
     if (request.forceAuthn && !signedInSince) return { kind: 'sign-in' }
     if (request.subject && !(await nameIds.isSubject(issuer, provider, found, request.subject))) {
       if (signedInSince)

@@ -182,7 +182,7 @@ export const createSsoFlow = (parts: FlowParts) => {
       if (need.kind === 'nothing') return await complete(visit, journey, need)
       if (request.isPassive)
         throw new SamlStatusError('NoPassive', 'the user must be asked, which IsPassive forbids')
-      const handle = await trip.handleOf(visit, journey, progress.priorSession)
+      const handle = await trip.handleOf(visit, journey, progress.priorSignIn)
       return need.kind === 'sign-in'
         ? trip.toSignIn(visit, handle)
         : trip.askAccount(visit, journey, need.found, handle)

@@ -8,7 +8,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { FormPage } from '#server/http/pages/context.ts'
-import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
+import { type FoundSession, type Sessions, signInOf } from '#server/sessions/sessions.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { Browser } from '../pages/browser.ts'
@@ -40,8 +40,10 @@ export interface WaitingJourney<Client, Request> extends Journey<Client, Request
 export interface Progress {
   /** The current session. */
   readonly found: FoundSession | undefined
-  /** The session that was there when the request began. */
-  readonly priorSession: string | undefined
+  /** The sign-in of the session that was there when the request began. */
+  readonly priorSignIn: string | undefined
+  /** Whether the user has signed in since: a session alone that goes on with the one from before does not tell so. */
+  readonly signedInSince: boolean
   /** The session that the user chose to go on with. */
   readonly chosen: string | undefined
 }
@@ -106,7 +108,7 @@ export const createRoundTrip = <Client extends { readonly id: string }, Request>
   const create = async (
     { issuer }: ProtocolVisit,
     { client, request }: OnItsWay,
-    binding: Pick<Waiting<Request>, 'browser' | 'priorSession'>,
+    binding: Pick<Waiting<Request>, 'browser' | 'priorSignIn'>,
   ): Promise<string> => {
     const { handle, statements } = waitingRequests.create(issuer.name, client.id, {
       clientId: nameOf(client),
@@ -156,8 +158,10 @@ export const createRoundTrip = <Client extends { readonly id: string }, Request>
 
     progressOf: async (visit: ProtocolVisit, { waiting }: OnItsWay): Promise<Progress> => {
       const found = await sessionOf(visit)
-      const priorSession = waiting ? waiting.priorSession : found?.session.id
-      return { found, priorSession, chosen: waiting?.chosen }
+      const signIn = found && signInOf(found.session)
+      const priorSignIn = waiting ? waiting.priorSignIn : signIn
+      const signedInSince = signIn !== undefined && signIn !== priorSignIn
+      return { found, priorSignIn, signedInSince, chosen: waiting?.chosen }
     },
 
     /** Cookies do not travel with a POST from another site: it is stored, and the browser comes back with them. */
@@ -168,12 +172,12 @@ export const createRoundTrip = <Client extends { readonly id: string }, Request>
     handleOf: async (
       visit: ProtocolVisit,
       journey: OnItsWay,
-      priorSession: string | undefined,
+      priorSignIn: string | undefined,
     ): Promise<string> =>
       journey.waiting?.handle ??
       create(visit, journey, {
         browser: waitingRequests.browserOf(visit.request, visit.reply, visit.issuer.name),
-        ...(priorSession === undefined ? {} : { priorSession }),
+        ...(priorSignIn === undefined ? {} : { priorSignIn }),
       }),
 
     /** The request that the browser returns to. One that is not bound to a browser is taken: it can be resumed once. */

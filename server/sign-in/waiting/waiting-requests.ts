@@ -32,8 +32,8 @@ export interface Waiting<Request> {
   readonly request: Request
   /** Digest of the browser's cookie. */
   readonly browser?: string
-  /** The session at the start; another session is a newer sign-in. */
-  readonly priorSession?: string
+  /** The sign-in of the session at the start; another one is newer. */
+  readonly priorSignIn?: string
   /** The session that the user chose to go on with. */
   readonly chosen?: string
 }
