@@ -30,7 +30,7 @@ const expectationOf = async (
   if (!asksForMatch(context)) return { exists: true }
   const now = await users.find(context.realm, user.id)
   if (now) refuseStale(context, now)
-  return { exists: true, etag: etagOf(document) }
+  return { exists: true, conditions: { ifMatch: etagOf(document) } }
 }
 
 const documentOf = async ({ view }: ActionContext, user: UserRow): Promise<StoredDocument> => {

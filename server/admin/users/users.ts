@@ -10,6 +10,7 @@ import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import { credentialTypesOf } from '#server/credentials/credentials.ts'
 import type { BruteForce } from '#server/credentials/guessing/brute-force.ts'
 import type { Passwords } from '#server/credentials/passwords/passwords.ts'
+import { conditionsIn, isMet, unmet } from '#server/http/etag.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import type { LastAdmin } from '#server/realm/rules/last-admin.ts'
@@ -185,9 +186,10 @@ export const userEtag = ({ version }: UserRow): string => `"${version}"`
 
 /** `*` asks that there is a user, which a change does anyway. */
 export const asksForMatch = ({ request }: ActionContext): boolean =>
-  !['*', undefined].includes(request.headers['if-match'])
+  !['*', undefined].includes(request.headers['if-match']?.trim())
 
-export const refuseStale = (context: ActionContext, user: UserRow): void => {
-  if (asksForMatch(context) && context.request.headers['if-match'] !== userEtag(user))
-    throw new Problem('precondition-failed', 'the user has changed since it was read')
+export const refuseStale = ({ request }: ActionContext, user: UserRow): void => {
+  const conditions = conditionsIn(request.headers)
+  if (!isMet(conditions, userEtag(user)))
+    throw new Problem('precondition-failed', `the user ${unmet(conditions)}`)
 }

@@ -9,6 +9,7 @@ import { invalid, Problem } from '#schemas/problems.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { bodyView } from '#schemas/views.ts'
 import { type Caller, callerOf } from '#server/http/caller.ts'
+import { conditionsIn } from '#server/http/etag.ts'
 import type { Copy, RealmView } from '#server/storage/documents/copy.ts'
 import { documentOf, etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { ofKind } from '#server/storage/documents/reads.ts'
@@ -52,12 +53,6 @@ interface Scope {
 type Shown = Readonly<Record<string, unknown>>
 
 const ajv = createAjv()
-
-/** `*` asks that there is a document, which PUT and DELETE do anyway. */
-const etagIn = (request: FastifyRequest): { etag?: string } => {
-  const given = request.headers['if-match']
-  return given === undefined || given === '*' ? {} : { etag: given }
-}
 
 export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
   const { db, copy, writer, presenter } = parts
@@ -149,7 +144,10 @@ export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
       doc,
       secrets,
       ...(existing ? { id: existing.id } : {}),
-      expect: { ...(exists === undefined ? {} : { exists }), ...etagIn(request) },
+      expect: {
+        ...(exists === undefined ? {} : { exists }),
+        conditions: conditionsIn(request.headers),
+      },
     })
     const effect = effects.find(({ after }) => after?.kind === kind.kind && after.key === key)
     const document = effect?.after ?? existing
@@ -208,7 +206,7 @@ export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
         kind,
         key,
         id,
-        expect: { exists: true, ...etagIn(request) },
+        expect: { exists: true, conditions: conditionsIn(request.headers) },
       })
       return reply.code(204).send()
     },

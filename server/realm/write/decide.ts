@@ -12,6 +12,7 @@ import { lookersAt } from '#schemas/rules/index.ts'
 import { movedSecretError, movedSecrets } from '#schemas/rules/sent-secrets.ts'
 import { secretFields } from '#schemas/walk.ts'
 import type { Caller } from '#server/http/caller.ts'
+import { isMet, unmet } from '#server/http/etag.ts'
 import { createPace } from '#server/platform/pace.ts'
 import { etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { Behaviours } from '../behaviours/behaviour.ts'
@@ -64,13 +65,13 @@ const refusedBy = (errors: readonly FieldError[]): Problem =>
     : invalid(errors)
 
 const meet = (expect: Expectation | undefined, kind: Kind, key: string, draft?: Draft): void => {
-  const { exists, etag, hash } = expect ?? {}
+  const { exists, conditions = {}, hash } = expect ?? {}
   if (exists === true && !draft) throw new Problem('not-found', `there is no ${nameOf(kind, key)}`)
   // An export contains no runtime documents, so `hash: null` also matches one; the put makes it configuration.
   const isSeen = draft !== undefined && draft.before?.origin !== 'runtime'
   if ((exists === false && draft) || (hash === null && isSeen)) throw taken(kind, key)
-  if (etag !== undefined && (!draft?.before || etagOf(draft.before) !== etag))
-    throw new Problem('precondition-failed', `${nameOf(kind, key)} has changed since it was read`)
+  if (!isMet(conditions, draft?.before ? etagOf(draft.before) : null))
+    throw new Problem('precondition-failed', `${nameOf(kind, key)} ${unmet(conditions)}`)
   if (typeof hash === 'string' && (!draft?.body || hashOf(draft) !== hash))
     throw new Problem('conflict', `${nameOf(kind, key)} was changed since it was read`)
 }

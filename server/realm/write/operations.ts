@@ -3,14 +3,15 @@
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
+import type { Conditions } from '#server/http/etag.ts'
 import type { StoredSecret } from '#server/storage/documents/document.ts'
 import type { Origin } from '#server/storage/tables/tables.ts'
 
 /** What must be true of the document before the operation; otherwise nothing is done. */
 export interface Expectation {
   readonly exists?: boolean
-  /** The ETag that the caller read. */
-  readonly etag?: string
+  /** About the ETag of the document. */
+  readonly conditions?: Conditions
   /** The content hash that the caller read; null: it must not exist. */
   readonly hash?: string | null
 }

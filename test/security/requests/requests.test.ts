@@ -117,7 +117,8 @@ describe.each(backends)('bent requests on $name', (backend) => {
       '"',
       'x',
       `W/${made.headers['etag']}`,
-      '"1", "2"',
+      '"8", "9"',
+      '1',
       `"${'x'.repeat(5_000)}"`,
     ])
       for (const [url, body] of [
@@ -130,6 +131,35 @@ describe.each(backends)('bent requests on $name', (backend) => {
       }
     expect((await server.admin.send('GET', '/admin/realms/acme/roles/matched')).status).toBe(200)
     expect((await server.admin.send('GET', '/admin/realms/acme/users/matched')).status).toBe(200)
+  })
+
+  it('with conditions are done where one validator of a list is the current one (RFC 9110 §13.1)', async () => {
+    const base = '/admin/realms/acme'
+    for (const [url, body] of [
+      [`${base}/roles`, { name: 'listed' }],
+      [`${base}/users`, { username: 'listed' }],
+    ] as const) {
+      const made = await server.admin.send('POST', url, body)
+      const one = String(made.headers['location'])
+      const etag = String(made.headers['etag'])
+      const put = (headers: Record<string, string>, change = {}) =>
+        server.admin.send('PUT', one, { ...body, ...change }, headers)
+      expect((await put({ 'if-match': `"0-other",${etag}` })).status, url).toBe(200)
+      expect((await put({ 'if-match': ' * ' })).status, url).toBe(200)
+      expect((await put({ 'if-none-match': '"0-other"' })).status, url).toBe(200)
+      for (const given of ['*', etag, `"0-other", W/${etag}`])
+        expect((await put({ 'if-none-match': given })).status, given).toBe(412)
+      expect((await server.admin.send('DELETE', one, undefined, { 'if-match': etag })).status).toBe(
+        204,
+      )
+    }
+    const template = { templateKey: 'once', channel: 'EMAIL', subject: 'a', body: 'a' }
+    const upsert = (headers: Record<string, string>) =>
+      server.admin.send('PUT', `${base}/messaging/templates`, template, headers)
+    expect((await upsert({ 'if-match': '*' })).status).toBe(412)
+    expect((await upsert({ 'if-none-match': '*' })).status).toBe(200)
+    expect((await upsert({ 'if-none-match': '*' })).status).toBe(412)
+    expect((await upsert({ 'if-match': '*' })).status).toBe(200)
   })
 
   // What is refused before the database is asked is refused alike on both.

@@ -281,7 +281,10 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
                 key,
                 doc: (before) => withDisplayName(before, stated.displayName),
                 secrets: {},
-                expect: { exists: true, ...(isConditional ? { etag: etagOf(group) } : {}) },
+                expect: {
+                  exists: true,
+                  ...(isConditional ? { conditions: { ifMatch: etagOf(group) } } : {}),
+                },
               },
             ]
           : [],
@@ -315,7 +318,10 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
             kind: Group,
             key: group.key,
             id: group.id,
-            expect: { exists: true, ...(isConditional ? { etag: etagOf(group) } : {}) },
+            expect: {
+              exists: true,
+              ...(isConditional ? { conditions: { ifMatch: etagOf(group) } } : {}),
+            },
           },
         ],
         alongside: () => ({
