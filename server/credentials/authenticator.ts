@@ -280,10 +280,7 @@ export const createAuthenticator = ({
       await recorder.append([], [failureEvent(trial, login, 'too-many-failures')])
       return { outcome: 'failure' }
     }
-    const reservation = movingReservation(reserved, claim, {
-      reserve: bruteForce.reserve,
-      commit: (statements) => recorder.commit(statements, []),
-    })
+    const reservation = movingReservation(reserved, claim, { bruteForce, recorder })
     try {
       const checked = await trial.check(found, reservation.recognise)
       return await settle(trial, login, checked, reservation, accept)

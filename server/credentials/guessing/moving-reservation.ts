@@ -3,7 +3,7 @@
  * whatever the directory takes for the same text (RFC 4518). Guesses by each of them count for the one user, or the one entry.
  */
 
-import type { Statement } from '#server/storage/contract.ts'
+import type { Recorder } from '#server/audit/audit.ts'
 import { foldName } from '#server/users/names.ts'
 import { type BruteForce, type Claim, noReservation, type Reservation } from './brute-force.ts'
 
@@ -24,11 +24,11 @@ export const movingReservation = (
   first: Reservation,
   claim: Claim,
   {
-    reserve,
-    commit,
+    bruteForce,
+    recorder,
   }: {
-    readonly reserve: BruteForce['reserve']
-    readonly commit: (statements: readonly Statement[]) => Promise<unknown>
+    readonly bruteForce: Pick<BruteForce, 'reserve'>
+    readonly recorder: Pick<Recorder, 'commit'>
   },
 ): MovingReservation => {
   let current = first
@@ -46,11 +46,11 @@ export const movingReservation = (
       current = noReservation
       // Given back first: both count for the address.
       try {
-        await commit(before.released())
+        await recorder.commit(before.released(), [])
       } finally {
         before.end()
       }
-      const moved = await reserve({ ...claim, ...named })
+      const moved = await bruteForce.reserve({ ...claim, ...named })
       if (moved === 'taken') throw new TakenByOthers()
       if (moved === 'locked') return false
       current = moved
