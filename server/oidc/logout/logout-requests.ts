@@ -8,10 +8,21 @@ import type { Clock } from '#server/platform/clock.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
-import { type Parameters, parametersText, parseParameters } from '../parameters.ts'
+import { type Parameters, parseParameters } from '../parameters.ts'
 
 /** The browser comes back at once; the user may take a while to answer, and reload the question. */
 const lifetimeMs = 10 * 60_000
+
+const names = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales']
+
+/** What a sign-out reads, and nothing else: a form of another site may hold anything, secrets too. */
+export const logoutFields = (parameters: Parameters): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    names.flatMap((name) => {
+      const value = parameters.get(name)
+      return value === undefined ? [] : [[name, value]]
+    }),
+  )
 
 export interface LogoutRequests {
   create(realm: string, parameters: Parameters): { handle: string; statements: Statement[] }
@@ -30,7 +41,7 @@ export const createLogoutRequests = ({
     const row = {
       id: sha256(handle),
       realm,
-      data: JSON.stringify(parametersText(parameters, new Set())),
+      data: JSON.stringify(new URLSearchParams(logoutFields(parameters)).toString()),
       expires_at: clock.now() + lifetimeMs,
     }
     return { handle, statements: insertRows(db, 'logout_requests', [row]) }

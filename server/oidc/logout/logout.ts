@@ -31,7 +31,7 @@ import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'
 import type { OidcPages } from '../page-definitions.ts'
 import { formOf, type Parameters, queryOf } from '../parameters.ts'
 import { describeLogout, describeSignOut, describeStored } from './describe-logout.ts'
-import { createLogoutRequests } from './logout-requests.ts'
+import { createLogoutRequests, logoutFields } from './logout-requests.ts'
 
 export interface LogoutParts {
   readonly clock: Clock
@@ -228,7 +228,6 @@ const createHandlers = (parts: LogoutParts) => {
   const ask = (visit: Visit, asked: Asked, { session, user }: FoundSession): FastifyReply => {
     const { request, reply, issuer } = visit
     const { parameters, client, target } = asked
-    const names = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state']
     return pages.signOut(reply, {
       ...pageContext(pages, request, issuer.name, issuer.settings, parameters.get('ui_locales')),
       formTargets: target === undefined ? [] : formTargets(target),
@@ -236,12 +235,7 @@ const createHandlers = (parts: LogoutParts) => {
       username: user.username,
       action: `/realms/${issuer.name}${path}`,
       csrf: browser.greet(reply, session),
-      fields: Object.fromEntries(
-        names.flatMap((name) => {
-          const value = parameters.get(name)
-          return value === undefined ? [] : [[name, value]]
-        }),
-      ),
+      fields: logoutFields(parameters),
     })
   }
 
@@ -267,27 +261,33 @@ const createHandlers = (parts: LogoutParts) => {
   /** Only what is right is stored. */
   const store = async (request: FastifyRequest<RealmRoute>, form: Parameters): Promise<string> => {
     const issuer = await freshIssuer(issuers, request)
+    // Services sign out like this at Keycloak: a page would look like success to them.
+    if (form.get('refresh_token') !== undefined)
+      throw invalidRequest(
+        'a sign-out takes no refresh_token: revoke it at the revocation endpoint, or send the browser here with an id_token_hint',
+      )
     await read(issuer, form)
     const { handle, statements } = requests.create(issuer.name, form)
     await storage.append(statements)
     return handle
   }
 
-  /** Our own form has a token. Another's comes without the cookies of this site, so it is asked to come by GET. */
+  /**
+   * Our own form comes with its token and the session. Any other may be from another site, whose POST brings no cookies: it is
+   * asked to come by GET, and takes no cookies away.
+   */
   const submit = async (request: FastifyRequest<RealmRoute>, reply: FastifyReply) => {
     const form = formOf(request)
     const isOurForm = [...form.names()].includes(csrfField)
     const { realm } = request.params
-    if (!isOurForm)
+    const visit = isOurForm ? await visitOf(request, reply) : undefined
+    const found = visit?.found
+    if (!visit || !found)
       return reply.redirect(`/realms/${realm}${path}/${await store(request, form)}`, 303)
-    const visit = await visitOf(request, reply)
     const asking = await read(visit.issuer, form)
-    const { found } = visit
-    if (found && !browser.isOfSession(found.session, form.get(csrfField) ?? ''))
+    if (!browser.isOfSession(found.session, form.get(csrfField) ?? ''))
       throw new Problem('csrf', 'The form is not from this session.')
-    const { asked, frames, progress }: Ended = found
-      ? await endSession(visit, asking, found)
-      : { asked: asking, frames: [], progress: undefined }
+    const { asked, frames, progress } = await endSession(visit, asking, found)
     const ofClient = asked.client !== undefined || asked.target !== undefined
     if (progress !== undefined) return toProgress(visit, progress)
     if (ofClient || frames.length > 0) return goOn(visit, asked, frames)

@@ -191,6 +191,32 @@ describe.each(backends)('signing out on $name', (backend) => {
     expect(await isSignedIn(alice)).toBe(true)
   })
 
+  it('takes no cookie away by a POST of another site, whatever the form holds (RFC 6265bis §5.8.3)', async () => {
+    await signIn(alice)
+    for (const fields of [{ _csrf: 'x' }, { _csrf: 'x', client_id: 'web' }, { client_id: 'web' }]) {
+      const { status, headers } = await site.post('/logout', fields)
+      expect([status, headers.getSetCookie()]).toEqual([303, []])
+      const page = await alice.open(new URL(headers.get('location') ?? '', site.issuer).href)
+      expect(isQuestion(page)).toBe(true)
+    }
+    expect(await isSignedIn(alice)).toBe(true)
+  })
+
+  it('refuses the sign-out of a service by a refresh token, as at Keycloak, and keeps no secret of a form', async () => {
+    const { db } = site.server.areas.storage
+    const stored = () => db.selectFrom('logout_requests').select('data').execute()
+    const before = (await stored()).length
+    const { refresh_token } = await signIn(alice)
+    const as = { client_id: 'web', client_secret: web.secret }
+    const { status, body } = await site.post('/logout', { ...as, refresh_token })
+    expect([status, body.includes('takes no refresh_token')]).toEqual([400, true])
+    expect((await stored()).length).toBe(before)
+    expect(await isAlive(refresh_token)).toBe(true)
+    await site.post('/logout', { ...as, state: 'back', whatever: 'x' })
+    expect((await stored()).map(({ data }) => data)).toContain('"client_id=web&state=back"')
+    expect(JSON.stringify(await stored())).not.toContain(web.secret)
+  })
+
   it('forgets what was posted after ten minutes, and knows it in its realm alone', async () => {
     const { id_token } = await signIn(alice)
     const { headers } = await site.post('/logout', { id_token_hint: id_token })
