@@ -6,6 +6,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem, type ProblemCode, problems } from '#schemas/problems.ts'
+import { isBrokenOff } from '#server/platform/broken-off.ts'
 import type { Place } from './route-table.ts'
 
 /** Gives errors of higher floors their problem; nothing when it does not know the error. */
@@ -45,6 +46,7 @@ export const toProblem = (error: unknown, mapError?: MapError): Problem => {
   if (error instanceof Problem) return error
   const mapped = mapError?.(error)
   if (mapped !== undefined) return mapped
+  if (isBrokenOff(error)) return new Problem('bad-request', 'The body broke off.', { cause: error })
   const code = property(error, 'code')
   const known = typeof code === 'string' ? frameworkProblems[code] : undefined
   if (known !== undefined) return new Problem(...known, { cause: error })

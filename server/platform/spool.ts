@@ -22,10 +22,6 @@ const chunkSize = 256 * 1024
 const tooLarge = (limit: number): Problem =>
   new Problem('too-large', `The body is larger than ${limit} bytes.`)
 
-/** The client has disconnected: nothing for an operator to investigate. */
-const isBrokenOff = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
-
 async function* chunksOf(handle: FileHandle): AsyncGenerator<Buffer> {
   for (let position = 0; ; ) {
     const { bytesRead, buffer } = await handle.read(
@@ -65,8 +61,6 @@ export const spool = async (
     return { size, sha256: hash.digest('hex'), chunks: () => chunksOf(handle), close }
   } catch (error) {
     await close()
-    throw isBrokenOff(error)
-      ? new Problem('bad-request', 'The body broke off.', { cause: error })
-      : error
+    throw error
   }
 }

@@ -1,5 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
+import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, describe, expect, it } from 'vitest'
 import { bareServer } from './bare-server.ts'
@@ -209,6 +211,35 @@ describe('a connection', () => {
       'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     )
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+  })
+
+  it('that ends in the middle of a body is no failure of the server', async () => {
+    const { app: broken, log } = bareServer({ level: 'debug' })
+    broken.post('/json', async (request) => request.body)
+    broken.register((scope, _options, done) => {
+      scope.removeAllContentTypeParsers()
+      scope.addContentTypeParser(
+        'application/json',
+        async (_request: unknown, body: Readable) => body,
+      )
+      scope.post('/stream', async (request) => text(request.body as Readable))
+      done()
+    })
+    await broken.listen({ host: '127.0.0.1', port: 0 })
+    const address = broken.server.address()
+    if (address === null || typeof address === 'string') throw new Error('no port')
+    for (const path of ['/json', '/stream']) {
+      const socket = connect(address.port, '127.0.0.1')
+      const head = `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json`
+      const arrived = once(broken.server, 'request')
+      socket.write(`${head}\r\nContent-Length: 9\r\n\r\n{"a"`)
+      await arrived
+      socket.destroy()
+    }
+    const told = () => log().filter(({ msg }) => /^request (refused|failed)$/.test(String(msg)))
+    await expect.poll(() => told().length).toBe(2)
+    for (const line of told()) expect(line).toMatchObject({ level: 20, code: 'bad-request' })
+    await broken.close()
   })
 
   it('has a time by which headers and request must have arrived', () => {
