@@ -11,7 +11,10 @@ const codes = {
   PartialLogout: 'Success',
   RequestDenied: 'Requester',
   RequestUnsupported: 'Requester',
-  UnknownPrincipal: 'Responder',
+  /** SAML Core §4.1.3.3. */
+  RequestVersionTooHigh: 'VersionMismatch',
+  RequestVersionTooLow: 'VersionMismatch',
+  UnknownPrincipal: 'Requester',
   UnsupportedBinding: 'Requester',
 } as const
 

@@ -285,10 +285,10 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
     expect(statusOf(await ask(subject('\n  alice\n')))).toBe('Success')
     const passive = { IsPassive: 'true' }
     expect(statusOf(await ask(subject('bob'), passive))).toBe('Responder/NoPassive')
-    expect(statusOf(await ask(subject('_1', 'transient')))).toBe('Responder/UnknownPrincipal')
-    expect(statusOf(await ask('<saml:Subject/>'))).toBe('Responder/UnknownPrincipal')
+    expect(statusOf(await ask(subject('_1', 'transient')))).toBe('Requester/UnknownPrincipal')
+    expect(statusOf(await ask('<saml:Subject/>'))).toBe('Requester/UnknownPrincipal')
     const other = await newPerson(site).signIn(askUrl(site, { inside: subject('bob') }), 'alice')
-    expect(statusOf(sentOf(other))).toBe('Responder/UnknownPrincipal')
+    expect(statusOf(sentOf(other))).toBe('Requester/UnknownPrincipal')
   })
 
   it('are told a status under a signature, also where responses have none', async () => {

@@ -182,6 +182,18 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     },
   )
 
+  it.each([
+    ['1.1', 'VersionMismatch/RequestVersionTooLow'],
+    ['2.1', 'VersionMismatch/RequestVersionTooHigh'],
+    ['10.0', 'VersionMismatch/RequestVersionTooHigh'],
+  ])(
+    'tells the version that it does not speak: %s (SAML Core §4.1.3.3)',
+    async (Version, status) => {
+      const sent = sentOf(await alice.open(askUrl(site, { attributes: { Version } })))
+      expect([sent.url, statusOf(sent)]).toEqual([acsUrl, status])
+    },
+  )
+
   it('knows an Issuer that stands on a line of its own', async () => {
     const page = await alice.open(askUrl(site, { issuer: `\n  ${entityId}\n` }))
     expect(statusOf(sentOf(page))).toBe('Success')
@@ -198,7 +210,8 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     ],
     ['no IssueInstant', { attributes: { IssueInstant: null } }],
     ['no ID', { attributes: { ID: null } }],
-    ['Version 1.1', { attributes: { Version: '1.1' } }],
+    ['no Version', { attributes: { Version: null } }],
+    ['a Version that is none', { attributes: { Version: 'two' } }],
   ])('shows a page with a request id for %s, and leads nowhere', async (_what, asked) => {
     const page = await alice.open(askUrl(site, asked))
     expect([page.status, page.away]).toEqual([400, undefined])

@@ -4,7 +4,7 @@ import { isUnspecified } from '#schemas/drivers/saml.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { childOf, childrenOf, instantOf, type XmlElement } from '#server/xml/index.ts'
 import { entityIdOf, sloPath } from '../addresses.ts'
-import { checkHeader, skewMs } from '../bindings/message-header.ts'
+import { checkHeader, checkVersion, skewMs } from '../bindings/message-header.ts'
 import type { ReceivedRequest } from '../bindings/receive.ts'
 import { SamlRefused, SamlStatusError, secondLevelCode, successCode } from '../errors.ts'
 
@@ -41,7 +41,8 @@ export const logoutHeaderOf = (
   received: ReceivedRequest,
   { now, needsDestination }: { readonly now: number; readonly needsDestination: boolean },
 ): string => {
-  const id = checkHeader(received, { issuer, path: sloPath, now, needsDestination })
+  const rules = { path: sloPath, now, needsDestination, answersVersion: true }
+  const id = checkHeader(received, { issuer, ...rules })
   const { NotOnOrAfter } = received.message.attributes
   // Not later than NotOnOrAfter (SAML Core §3.7.1); what is no time is no limit that was kept.
   if (NotOnOrAfter !== undefined && !(instantOf(NotOnOrAfter) + skewMs > now))
@@ -54,11 +55,15 @@ export const checkLogoutRequest = (
   issuer: Issuer,
   received: ReceivedRequest,
   id: string,
-): LogoutRequest => ({
-  id,
-  ...nameIdOf(issuer, received),
-  sessionIndexes: childrenOf(received.message, 'samlp:SessionIndex').map(({ text }) => text.trim()),
-})
+): LogoutRequest => {
+  const { message } = received
+  checkVersion(message)
+  return {
+    id,
+    ...nameIdOf(issuer, received),
+    sessionIndexes: childrenOf(message, 'samlp:SessionIndex').map(({ text }) => text.trim()),
+  }
+}
 
 /** Top-level and second-level codes of a response. */
 export const statusCodesOf = (message: XmlElement): readonly string[] => {

@@ -7,7 +7,7 @@ import { acsBindings, isUnspecified, nameIdFormatOf, nameIdFormats } from '#sche
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { childOf, childrenOf, type XmlElement } from '#server/xml/index.ts'
 import { ssoPath } from '../addresses.ts'
-import { checkHeader } from '../bindings/message-header.ts'
+import { checkHeader, checkVersion } from '../bindings/message-header.ts'
 import type { ReceivedRequest } from '../bindings/receive.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
 import { type Acs, optionsOf, type SamlOptions, type ServiceProvider } from '../service-provider.ts'
@@ -58,7 +58,8 @@ const acsOf = (provider: ServiceProvider, message: XmlElement): Acs | undefined 
 /** Where the answer goes; a SamlRefused names the service provider where it is wrong. */
 export const targetOf = (issuer: Issuer, received: ReceivedRequest, now: number): Target => {
   const { provider, message, isSigned: needsDestination } = received
-  const id = checkHeader(received, { issuer, path: ssoPath, now, needsDestination })
+  const rules = { path: ssoPath, now, needsDestination, answersVersion: true }
+  const id = checkHeader(received, { issuer, ...rules })
   const acs = acsOf(provider, message)
   if (acs) return { id, acs }
   throw new SamlRefused(
@@ -134,6 +135,7 @@ export const checkAuthnRequest = (
   { provider, message, relayState }: ReceivedRequest,
   { id, acs }: Target,
 ): SsoRequest => {
+  checkVersion(message)
   const options = optionsOf(issuer, provider)
   if (!isBound(message, acs))
     throw new SamlStatusError(

@@ -113,7 +113,7 @@ describe.each(anyBackend)('answers to LogoutRequests over https on $name', (back
     const before = [await figure('success'), await figure('failure')]
     const alice = newPerson(site)
     const known = await visitProvider(site, alice, shop)
-    for (const expected of ['Success', 'Responder/UnknownPrincipal']) {
+    for (const expected of ['Success', 'Requester/UnknownPrincipal']) {
       const xml = logoutRequest(site, known, { issuer: shop, id: newRequestId() })
       expect((await sentTo(site, await alice.open(logoutUrl(site, xml)))).status).toBe(expected)
     }

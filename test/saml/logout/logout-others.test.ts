@@ -460,7 +460,7 @@ describe.each(backends)('the other applications of a session on $name', (backend
 
     it('says UnknownPrincipal for a session that is not there', async () => {
       await soap(ask())
-      expect(await statusIn((await soap(ask())).body)).toBe('Responder/UnknownPrincipal')
+      expect(await statusIn((await soap(ask())).body)).toBe('Requester/UnknownPrincipal')
     })
 
     it('answers a fault to what is unsigned, old, or wrapped', async () => {

@@ -79,6 +79,15 @@ describe.each(backends)('single logout on $name', (backend) => {
     expect(await isSignedIn(site, alice)).toBe(false)
   })
 
+  it('answers at the address for responses where there is one (SAML Metadata §2.2.2)', async () => {
+    const done = 'https://sp.example/slo/done'
+    await change(site, providerPath(), { singleLogoutServiceResponseUrl: done })
+    const page = await alice.open(logoutUrl(site, logoutRequest(site, known)))
+    await change(site, providerPath(), { singleLogoutServiceResponseUrl: undefined })
+    const { url, message, status } = await sentTo(site, page)
+    expect([url, message.attributes['Destination'], status]).toEqual([done, done, 'Success'])
+  })
+
   it('takes a request as a form from another site, and answers by a form where that is registered', async () => {
     await change(site, providerPath(), { singleLogoutServiceBinding: 'HTTP-POST' })
     const form = { ...logoutForm(logoutRequest(site, known)), RelayState: 'r s' }
@@ -162,7 +171,7 @@ describe.each(backends)('single logout on $name', (backend) => {
     ['for another endpoint', { attributes: { Destination: 'https://x.example/slo' } }],
     ['for no endpoint', { attributes: { Destination: null } }],
     ['for the endpoint of sign-on', { attributes: { Destination: 'SSO' } }],
-    ['of another version', { attributes: { Version: '1.1' } }],
+    ['of no version', { attributes: { Version: null } }],
     ['without an ID', { attributes: { ID: null } }],
     ['of an unknown sender', { issuer: 'https://unknown.example' }],
   ])('refuses a signed request that is %s', async (_what, asked) => {
@@ -179,16 +188,16 @@ describe.each(backends)('single logout on $name', (backend) => {
     ] as const) {
       const page = await alice.open(logoutUrl(site, logoutRequest(site, wrong)))
       const { status } = await sentTo(site, page)
-      expect([what, status]).toEqual([what, 'Responder/UnknownPrincipal'])
+      expect([what, status]).toEqual([what, 'Requester/UnknownPrincipal'])
     }
     for (const [inside, wanted] of [
       [
         `<saml:NameID SPNameQualifier="https://x.example">${known.nameId}</saml:NameID>`,
-        'Responder/UnknownPrincipal',
+        'Requester/UnknownPrincipal',
       ],
       [
         `<saml:NameID NameQualifier="https://x.example">${known.nameId}</saml:NameID>`,
-        'Responder/UnknownPrincipal',
+        'Requester/UnknownPrincipal',
       ],
       [
         `<samlp:SessionIndex>${known.sessionIndex}</samlp:SessionIndex>`,
@@ -201,6 +210,13 @@ describe.each(backends)('single logout on $name', (backend) => {
     expect(await isSignedIn(site, alice)).toBe(true)
     const [event] = await site.events('LOGOUT')
     expect(event).toMatchObject({ outcome: 'FAILURE' })
+  })
+
+  it('tells the version of SAML that it does not speak, and ends nothing', async () => {
+    const xml = logoutRequest(site, known, { attributes: { Version: '3.0' } })
+    const { status } = await sentTo(site, await alice.open(logoutUrl(site, xml)))
+    expect(status).toBe('VersionMismatch/RequestVersionTooHigh')
+    expect(await isSignedIn(site, alice)).toBe(true)
   })
 
   it("does not end a session for a service provider that it is not at (another one's session)", async () => {
