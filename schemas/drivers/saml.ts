@@ -10,6 +10,9 @@ export const nameIdFormats = {
 
 export type NameIdFormat = keyof typeof nameIdFormats
 
+/** What a request asks for that wants the NameID encrypted, of whatever format (SAML Core §3.4.1.1). */
+export const encryptedNameId = 'urn:oasis:names:tc:SAML:2.0:nameid-format:encrypted'
+
 /** As SAML Core §3.4.1.1 spells the URN of §8.3.1: service providers send both. */
 const otherUnspecified = 'urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified'
 

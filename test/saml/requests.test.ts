@@ -3,7 +3,7 @@
 import { constants, createDecipheriv, privateDecrypt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { statement } from '#server/storage/statements.ts'
-import { readSigned, xmlName } from '#server/xml/index.ts'
+import { decryptElement, readElement, readSigned, xmlName } from '#server/xml/index.ts'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, change, newPerson, type Person } from '../oidc/relying-party.ts'
 import { anyBackend } from '../support/backends.ts'
@@ -300,6 +300,22 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
     )
     const keys = await keysOf(site)
     expect(readSigned(xml, { root: xmlName('samlp:Response'), keys }).element.name).toBe('Response')
+  })
+
+  it('encrypts the NameID for a NameIDPolicy that asks for it (SAML Core §3.4.1.1)', async () => {
+    const asked =
+      '<samlp:NameIDPolicy Format="urn:oasis:names:tc:SAML:2.0:nameid-format:encrypted"/>'
+    const { response, xml } = sentOf(await alice.open(askUrl(site, { inside: asked })))
+    const subject = only(response, 'saml:Assertion', 'saml:Subject')
+    expect(subject.children.map(({ name }) => name)).toEqual(['EncryptedID', 'SubjectConfirmation'])
+    const opened = decryptElement(only(subject, 'saml:EncryptedID'), { keys: [sender.privateKey] })
+    const nameId = readElement(opened, { root: xmlName('saml:NameID') })
+    const plain = await verifiedOf(site, await alice.open(askUrl(site)))
+    expect([nameId.attributes['Format'], nameId.text]).toEqual([format('persistent'), plain.nameId])
+    expect(xml).not.toContain(plain.nameId)
+    await addProvider(site, { entityId: 'https://keyless.example' })
+    const keyless = askUrl(site, { issuer: 'https://keyless.example', inside: asked })
+    expect(statusOf(sentOf(await alice.open(keyless)))).toBe('Requester/InvalidNameIDPolicy')
   })
 
   it('encrypts assertions to the encryption certificate', async () => {

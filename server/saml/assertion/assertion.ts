@@ -7,6 +7,7 @@ import { entityIdOf } from '../addresses.ts'
 import type { SamlOptions, ServiceProvider } from '../service-provider.ts'
 import type { SsoRequest } from '../sso/sso-request.ts'
 import { type Attribute, attributeStatement } from './attributes.ts'
+import { encryptedTo } from './encryption.ts'
 import { type NameId, nameIdElement } from './name-id.ts'
 
 /** Of the clock of a service provider. */
@@ -28,9 +29,17 @@ export interface AssertionInput {
   readonly now: number
 }
 
-const subjectOf = ({ issuer, provider, options, request, nameId, now }: AssertionInput): Template =>
-  element('saml:Subject', {}, [
-    nameIdElement(issuer, provider, nameId),
+const identifierOf = ({ issuer, provider, options, request, nameId }: AssertionInput): Template => {
+  const plain = nameIdElement(issuer, provider, nameId)
+  return request.nameId.isEncrypted
+    ? encryptedTo(provider, options, 'saml:EncryptedID', plain)
+    : plain
+}
+
+const subjectOf = (input: AssertionInput): Template => {
+  const { options, request, now } = input
+  return element('saml:Subject', {}, [
+    identifierOf(input),
     element('saml:SubjectConfirmation', { Method: 'urn:oasis:names:tc:SAML:2.0:cm:bearer' }, [
       element('saml:SubjectConfirmationData', {
         InResponseTo: request.id,
@@ -39,6 +48,7 @@ const subjectOf = ({ issuer, provider, options, request, nameId, now }: Assertio
       }),
     ]),
   ])
+}
 
 const conditionsOf = ({ provider, options, now }: AssertionInput): Template =>
   element(

@@ -4,18 +4,12 @@ import { pinnedUntil } from '#schemas/kinds/clients/saml-client.ts'
 import type { RealmKey, RealmKeys } from '#server/keys/realm-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import {
-  element,
-  encryptElement,
-  instant,
-  newMessageId,
-  signElement,
-  type Template,
-} from '#server/xml/index.ts'
+import { element, instant, newMessageId, signElement, type Template } from '#server/xml/index.ts'
 import { SamlStatusError, secondLevelCode, successCode, topLevelCode } from '../errors.ts'
 import { optionsOf, type ServiceProvider } from '../service-provider.ts'
 import type { SsoRequest } from '../sso/sso-request.ts'
 import { issuerElement } from './assertion.ts'
+import { encryptedTo } from './encryption.ts'
 
 /** Plain JSON of a request, as far as an answer needs it. */
 export type Answered = Pick<SsoRequest, 'id' | 'acs'>
@@ -58,17 +52,9 @@ export const createResponses = (parts: {
     const signed = options.signAssertion
       ? await signElement(assertion, await signerFor(issuer, provider))
       : assertion
-    if (!options.encryptAssertion) return signed
-    const { encryptionCertificate: certificate } = provider
-    if (!certificate)
-      throw new SamlStatusError(
-        'RequestDenied',
-        'assertions are to be encrypted, and the service provider has no encryption certificate',
-      )
-    const { encryptionAlgorithm: content = 'aes256-gcm' } = options
-    const { keyTransportAlgorithm: transport = 'rsa-oaep-sha256' } = options
-    const encrypted = encryptElement(signed, { content, transport, certificate })
-    return element('saml:EncryptedAssertion', {}, [encrypted])
+    return options.encryptAssertion
+      ? encryptedTo(provider, options, 'saml:EncryptedAssertion', signed)
+      : signed
   }
 
   return async (

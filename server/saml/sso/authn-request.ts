@@ -3,7 +3,13 @@
  * sender's own ends on a page; what is wrong afterwards is a status for the service provider.
  */
 
-import { acsBindings, isUnspecified, nameIdFormatOf, nameIdFormats } from '#schemas/drivers/saml.ts'
+import {
+  acsBindings,
+  encryptedNameId,
+  isUnspecified,
+  nameIdFormatOf,
+  nameIdFormats,
+} from '#schemas/drivers/saml.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { childOf, childrenOf, type XmlElement } from '#server/xml/index.ts'
 import { ssoPath } from '../addresses.ts'
@@ -98,7 +104,7 @@ const contextOf = (
 
 const nameIdOf = (
   message: XmlElement,
-  { entityId }: ServiceProvider,
+  { entityId, encryptionCertificate }: ServiceProvider,
   { nameIdFormat }: SamlOptions,
 ): SsoRequest['nameId'] => {
   const own = nameIdFormatOf(nameIdFormat) ?? 'persistent'
@@ -113,6 +119,13 @@ const nameIdOf = (
   const allowCreate = flagOf(policy, 'AllowCreate')
   // Any kind may be answered, so that nothing can be forbidden: pysaml2 sends AllowCreate="false" with it.
   if (asked === undefined || isUnspecified(asked)) return { format: own, allowCreate: true }
+  if (asked === encryptedNameId) {
+    if (encryptionCertificate) return { format: own, allowCreate: true, isEncrypted: true }
+    throw new SamlStatusError(
+      'InvalidNameIDPolicy',
+      'the service provider has no encryption certificate',
+    )
+  }
   const format = nameIdFormatOf(asked)
   if (!format || nameIdFormats[format] !== asked)
     throw new SamlStatusError('InvalidNameIDPolicy', 'the NameID format is not offered')

@@ -15,6 +15,8 @@ export interface SsoRequest {
     readonly format: NameIdFormat
     /** Whether a persistent name may be made that there is not yet. */
     readonly allowCreate: boolean
+    /** As an EncryptedID. */
+    readonly isEncrypted?: boolean
   }
   readonly context?: RequestedContext
   /** The user that must sign in. */
