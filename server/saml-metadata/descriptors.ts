@@ -53,6 +53,12 @@ export const checked = (
 export const locationOf = (endpoint: Placed): string =>
   checked(`${endpoint.place}/@Location`, 'saml-endpoint', attributeOf(endpoint, 'Location'), 2000)
 
+/** Where responses to requests at the Location are sent (SAML Metadata §2.2.2). */
+export const responseLocationOf = ({ element, place }: Placed, location: string): string => {
+  const own = element.attributes['ResponseLocation']?.trim()
+  return own ? checked(`${place}/@ResponseLocation`, 'saml-endpoint', own, 2000) : location
+}
+
 export const indexOf = (endpoint: Placed): number => {
   const text = attributeOf(endpoint, 'index')
   return /^\d{1,5}$/.test(text) && Number(text) <= 65_535

@@ -8,12 +8,12 @@ import { bindingUrns } from '#schemas/drivers/saml.ts'
 import {
   attributeOf,
   certificatesOf,
-  checked,
   flagOf,
   indexOf,
   locationOf,
   type Placed,
   placed,
+  responseLocationOf,
   roleOf,
 } from './descriptors.ts'
 import { findEntity, type MetadataQuestion, validUntilOf } from './entities.ts'
@@ -51,11 +51,6 @@ const endpointsOf = (role: Placed, name: 'md:SingleSignOnService' | 'md:SingleLo
     return binding === undefined ? [] : [{ service, binding, url: locationOf(service) }]
   })
 
-const responseUrlOf = ({ element, place }: Placed, url: string): string => {
-  const own = element.attributes['ResponseLocation']?.trim()
-  return own ? checked(`${place}/@ResponseLocation`, 'saml-endpoint', own, 2000) : url
-}
-
 const read = (received: string, question: MetadataQuestion): IdpMetadata => {
   const entity = findEntity(received, question, 'IDPSSODescriptor')
   const { element, place } = entity
@@ -91,7 +86,7 @@ const read = (received: string, question: MetadataQuestion): IdpMetadata => {
     logout: endpointsOf(role, 'md:SingleLogoutService').map(({ service, binding, url }) => ({
       binding,
       url,
-      responseUrl: responseUrlOf(service, url),
+      responseUrl: responseLocationOf(service, url),
     })),
     artifact: placed(role, 'md:ArtifactResolutionService')
       .filter((service) => attributeOf(service, 'Binding') === bindingUrns.SOAP)

@@ -85,6 +85,7 @@ describe.each(backends)('on $name', (backend) => {
     for (const more of [
       { assertionConsumerServiceUrl: url },
       { singleLogoutServiceUrl: url },
+      { singleLogoutServiceResponseUrl: url },
       { singleLogoutServiceSoapUrl: url },
       { metadataUrl: url },
       { acs: [{ index: 0, url }] },

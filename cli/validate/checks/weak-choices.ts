@@ -168,6 +168,7 @@ export const weakChoices: readonly WeakChoice[] = [
       return unencrypted([
         ['/assertionConsumerServiceUrl', doc['assertionConsumerServiceUrl']],
         ['/singleLogoutServiceUrl', doc['singleLogoutServiceUrl']],
+        ['/singleLogoutServiceResponseUrl', doc['singleLogoutServiceResponseUrl']],
         ['/singleLogoutServiceSoapUrl', doc['singleLogoutServiceSoapUrl']],
         ...items('/options/additionalAcsUrls', asWritten(options['additionalAcsUrls'])),
         ...asWritten(doc['acs']).map(

@@ -116,6 +116,11 @@ const spec = fields({
   singleLogoutServiceUrl: fromMetadata(
     text('Where logout messages are sent.', { format: 'saml-endpoint' }),
   ),
+  singleLogoutServiceResponseUrl: fromMetadata(
+    text('Where logout responses are sent; unset means singleLogoutServiceUrl.', {
+      format: 'saml-endpoint',
+    }),
+  ),
   singleLogoutServiceBinding: fromMetadata(
     Type.Optional(
       oneOf(sloBindings, {

@@ -76,7 +76,8 @@ export const createLogoutFlow = (parts: LogoutFlowParts) => {
     outcome: SamlStatusError | undefined,
   ): Promise<FastifyReply> => {
     const { issuer } = visit
-    const { singleLogoutServiceUrl: url } = provider.doc
+    const { singleLogoutServiceUrl, singleLogoutServiceResponseUrl } = provider.doc
+    const url = singleLogoutServiceResponseUrl ?? singleLogoutServiceUrl
     if (url === undefined) {
       // Recorded already: without the service provider, it is not recorded again.
       if (outcome && outcome.code !== 'PartialLogout') throw new SamlRefused(outcome.message)

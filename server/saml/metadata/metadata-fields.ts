@@ -38,6 +38,8 @@ const logoutFields = (metadata: SpMetadata) => {
   const chosen = browserLogoutOf(metadata)
   return {
     singleLogoutServiceUrl: chosen?.url,
+    singleLogoutServiceResponseUrl:
+      chosen?.responseUrl === chosen?.url ? undefined : chosen?.responseUrl,
     singleLogoutServiceBinding: chosen?.binding === 'HTTP-POST' ? chosen.binding : undefined,
     singleLogoutServiceSoapUrl: soapLogoutOf(metadata)?.url,
   }

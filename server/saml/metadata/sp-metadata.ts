@@ -16,6 +16,7 @@ import {
   locationOf,
   type Placed,
   placed,
+  responseLocationOf,
   roleOf,
 } from '#server/saml-metadata/descriptors.ts'
 import { findEntity, type MetadataQuestion, validUntilOf } from '#server/saml-metadata/entities.ts'
@@ -36,7 +37,12 @@ export interface SpMetadata {
   readonly validUntil: number
   readonly acs: readonly MetadataAcs[]
   readonly defaultAcs: MetadataAcs
-  readonly logout: readonly { readonly binding: LogoutBinding; readonly url: string }[]
+  /** Responses may have an address of their own (§2.2.2), but for those over SOAP. */
+  readonly logout: readonly {
+    readonly binding: LogoutBinding
+    readonly url: string
+    readonly responseUrl: string
+  }[]
   /** URNs, in their order. */
   readonly nameIdFormats: readonly string[]
   readonly signing: readonly X509Certificate[]
@@ -47,18 +53,52 @@ export interface SpMetadata {
 
 const bindingNames = Object.entries(acsBindings) as [AcsBinding, string][]
 
+interface DescribedAcs {
+  readonly acs: MetadataAcs
+  readonly isDefault: boolean | undefined
+}
+
+/**
+ * With an index each. The schema requires it, and metadata that was written by hand often lacks it: requests cannot ask by an
+ * index that is not published, so that the first free one will do.
+ */
+const indexed = (
+  services: readonly (Omit<DescribedAcs, 'acs'> & {
+    readonly acs: Omit<MetadataAcs, 'index'>
+    readonly index: number | undefined
+    readonly place: string
+  })[],
+): DescribedAcs[] => {
+  const taken = new Set<number>()
+  for (const { index, place } of services) {
+    if (index === undefined) continue
+    if (taken.has(index)) refuseAt(`${place}/@index`, 'duplicate', 'is the index of another one')
+    taken.add(index)
+  }
+  let next = 0
+  const free = (): number => {
+    while (taken.has(next)) next += 1
+    taken.add(next)
+    return next
+  }
+  return services.map(({ acs, index, isDefault }) => ({
+    acs: { index: index ?? free(), ...acs },
+    isDefault,
+  }))
+}
+
 /** Those by a binding that responses can travel by; PAOS and SAML 1.1 are not among them. */
 const acsOf = (role: Placed): Pick<SpMetadata, 'acs' | 'defaultAcs'> => {
-  const services = placed(role, 'md:AssertionConsumerService').flatMap((service) => {
+  const found = placed(role, 'md:AssertionConsumerService').flatMap((service) => {
     const uri = attributeOf(service, 'Binding')
     const binding = bindingNames.find(([, one]) => one === uri)?.[0]
     if (binding === undefined) return []
-    const acs = { index: indexOf(service), url: locationOf(service), binding }
-    return [{ acs, isDefault: flagOf(service, 'isDefault'), place: service.place }]
+    const { element, place } = service
+    const index = element.attributes['index'] === undefined ? undefined : indexOf(service)
+    const acs = { url: locationOf(service), binding }
+    return [{ acs, index, isDefault: flagOf(service, 'isDefault'), place }]
   })
-  for (const [position, { acs, place }] of services.entries())
-    if (services.findIndex((one) => one.acs.index === acs.index) < position)
-      refuseAt(`${place}/@index`, 'duplicate', 'is the index of another one')
+  const services = indexed(found)
   // SAML Metadata §2.2.3: the first that says so, else the first that does not say the contrary, else the first.
   const chosen =
     services.find(({ isDefault }) => isDefault === true) ??
@@ -81,14 +121,7 @@ const logoutOf = (role: Placed): SpMetadata['logout'] =>
     )
     if (binding === undefined) return []
     const url = locationOf(service)
-    // SAML Metadata §2.2.2: responses would have to go there, and requests to Location.
-    if ((service.element.attributes['ResponseLocation']?.trim() ?? url) !== url)
-      refuseAt(
-        `${service.place}/@ResponseLocation`,
-        'unsupported',
-        'must be the Location: logout requests and responses are sent to one address',
-      )
-    return [{ binding, url }]
+    return [{ binding, url, responseUrl: responseLocationOf(service, url) }]
   })
 
 const read = (received: string, question: MetadataQuestion): SpMetadata => {

@@ -130,6 +130,31 @@ describe.each(anyBackend)('metadata of service providers on $name', (backend) =>
     })
   })
 
+  it('takes the address of its own that a logout service has for responses (SAML Metadata §2.2.2)', async () => {
+    const slo = (binding: string, done: string) =>
+      `<md:SingleLogoutService Binding="${bindings}:${binding}" Location="https://slo.example" ResponseLocation="https://slo.example${done}"/>`
+    const both = slo('SOAP', '/none') + slo('HTTP-Redirect', '/done')
+    const { body } = await send(sp('https://two.example', both + post))
+    expect(body).toMatchObject({
+      singleLogoutServiceUrl: 'https://slo.example',
+      singleLogoutServiceResponseUrl: 'https://slo.example/done',
+      singleLogoutServiceSoapUrl: 'https://slo.example',
+    })
+  })
+
+  it('counts assertion consumer services that have no index', async () => {
+    const bare = (url: string) => acs(url, 'x').replace(' index="x"', '')
+    const inside =
+      bare('https://a.example') + acs('https://b.example', 0) + bare('https://c.example')
+    const { status, body } = await send(sp('https://bare.example', inside))
+    expect([status, body.assertionConsumerServiceUrl]).toEqual([201, 'https://a.example'])
+    expect(body.acs).toMatchObject([
+      { index: 0, url: 'https://b.example' },
+      { index: 1, url: 'https://a.example' },
+      { index: 2, url: 'https://c.example' },
+    ])
+  })
+
   it('takes what node-saml writes', async () => {
     const saml = new SAML({
       issuer: 'node-saml',
@@ -240,8 +265,8 @@ describe.each(anyBackend)('metadata of service providers on $name', (backend) =>
       'required',
     ],
     [
-      'no index',
-      sp('a', post.replace(/ index="0"/, '')),
+      'an index without a value',
+      sp('a', acs('https://a.example', '')),
       `${role}/AssertionConsumerService/@index`,
       'required',
     ],
@@ -285,13 +310,13 @@ describe.each(anyBackend)('metadata of service providers on $name', (backend) =>
       'saml-endpoint',
     ],
     [
-      'another address for responses of logout',
+      'a script as address for responses of logout',
       sp(
         'a',
-        `<md:SingleLogoutService Binding="${bindings}:HTTP-POST" Location="https://a.example/slo" ResponseLocation="https://a.example/done"/>${post}`,
+        `<md:SingleLogoutService Binding="${bindings}:HTTP-POST" Location="https://a.example/slo" ResponseLocation="javascript:alert(1)"/>${post}`,
       ),
       `${role}/SingleLogoutService/@ResponseLocation`,
-      'unsupported',
+      'saml-endpoint',
     ],
     [
       'a use that does not exist',
