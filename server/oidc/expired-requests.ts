@@ -6,21 +6,17 @@ import { statement } from '#server/storage/statements.ts'
 const hourMs = 3600_000
 
 /**
- * How long rows are kept after they have expired. A client that polls is to learn that its time ran out: `expired_token` tells it to
+ * Tables, and how long their rows are kept after they have expired. A client that polls is to learn that its time ran out: `expired_token` tells it to
  * begin anew (RFC 8628 §3.5, CIBA Core §11), `invalid_grant` that it did something wrong.
  */
-const keptMs = {
-  pushed_requests: 0,
-  logout_requests: 0,
-  device_requests: hourMs,
-  ciba_requests: hourMs,
-  delegation_confirmations: 0,
-} as const
-
-const tables = Object.keys(keptMs) as (keyof typeof keptMs)[]
+const kept = [
+  ['pushed_requests', 0],
+  ['logout_requests', 0],
+  ['device_requests', hourMs],
+  ['ciba_requests', hourMs],
+  ['delegation_confirmations', 0],
+] as const
 
 /** Removes what has expired, of all realms. */
 export const forgetRequests = ({ db }: Pick<Storage, 'db'>, now: number): Statement[] =>
-  tables.map((table) =>
-    statement(db.deleteFrom(table).where('expires_at', '<=', now - keptMs[table])),
-  )
+  kept.map(([table, ms]) => statement(db.deleteFrom(table).where('expires_at', '<=', now - ms)))
