@@ -87,6 +87,8 @@ describe.each(anyBackend)('eHerkenning on $name', (backend) => {
     const { departure, request } = asked
     expect(departure).toMatchObject({ kind: 'form', action: config.ssoUrl })
     expect(request.attributes['AttributeConsumingServiceIndex']).toBe('7')
+    // Interface specification DV-HM.
+    expect(childOf(request, 'samlp:NameIDPolicy')).toBe(undefined)
     const context = childOf(request, 'samlp:RequestedAuthnContext') ?? expect.unreachable()
     expect(context.attributes['Comparison']).toBe('minimum')
     expect(childrenOf(context, 'saml:AuthnContextClassRef').map(({ text }) => text)).toEqual([

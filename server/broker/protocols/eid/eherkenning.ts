@@ -56,6 +56,8 @@ export const eherkenning: Scheme = {
     contextClasses: [minimumLoaOf(provider)],
     contextComparison: 'minimum',
     attributeConsumingServiceIndex: provider.config.attributeConsumingServiceIndex,
+    // Interface specification DV-HM: requests must not have one.
+    withoutNameIdPolicy: true,
   }),
   identity: identityOf,
   isNameIdSubject: () => false,

@@ -20,6 +20,8 @@ export interface RequestExtras {
   readonly attributeConsumingServiceIndex?: number | undefined
   /** The scheme wants a fresh sign-in every time. */
   readonly isForced?: boolean | undefined
+  /** The scheme forbids a NameIDPolicy: it is left out where the document names no format. */
+  readonly withoutNameIdPolicy?: boolean | undefined
   readonly contextClasses: readonly string[]
   readonly contextComparison: 'exact' | 'minimum' | 'maximum' | 'better'
 }
@@ -36,8 +38,10 @@ export interface RequestInput extends RequestExtras {
   readonly forceAuthn: boolean
 }
 
-const policyOf = ({ settings, asksForFormat }: RequestInput): Template => {
+const policyOf = (input: RequestInput): Template | undefined => {
+  const { settings, asksForFormat, withoutNameIdPolicy } = input
   const format = settings.nameIdFormat ?? (asksForFormat ? 'persistent' : undefined)
+  if (format === undefined && withoutNameIdPolicy) return undefined
   return element('samlp:NameIDPolicy', {
     AllowCreate: 'true',
     Format: format === undefined ? undefined : nameIdFormats[format],
