@@ -120,7 +120,7 @@ export const displayNameOf = (role: Placed): string | undefined => {
     .map(({ element }) => element)
   const lang = '{http://www.w3.org/XML/1998/namespace}lang'
   const chosen = names.find(({ attributes }) => attributes[lang] === 'en') ?? names[0]
-  const name = chosen?.text.trim().replaceAll(/\s+/g, ' ')
+  const name = chosen?.text.replaceAll(/[\s\p{Cc}]+/gu, ' ').trim()
   return name && name.length <= 255 ? name : undefined
 }
 

@@ -21,7 +21,7 @@ const full = entity({
   inside: `
     <md:Extensions><mdui:UIInfo>
       <mdui:DisplayName xml:lang="de">Laden</mdui:DisplayName>
-      <mdui:DisplayName xml:lang="en">The
+      <mdui:DisplayName xml:lang="en">The&#x85;
         Shop</mdui:DisplayName></mdui:UIInfo></md:Extensions>
     ${keyDescriptor(curved.certificate, 'signing')}${keyDescriptor(sender.certificate)}${keyDescriptor(stranger.certificate, 'encryption')}
     <md:SingleLogoutService Binding="${bindings}:SOAP" Location="https://full.example/slo/soap"/>
