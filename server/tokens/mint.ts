@@ -213,6 +213,17 @@ export const createMint = ({ storage, clock, keys, subjects, agents }: MintParts
   const agentClaim = async ({ view }: Issuer, { clientId }: TokenClient): Promise<Claims> =>
     (await agents.of(view, clientId)) ? { nhi: true } : {}
 
+  /** Without the mark of an agent, which `settled` has: a name stands once in a JWT (RFC 7519 §4). */
+  const unsettled = async (
+    { view }: Issuer,
+    { clientId }: TokenClient,
+    claims: Claims | undefined,
+  ): Promise<Claims> => {
+    if (claims?.['nhi'] === undefined || !(await agents.of(view, clientId))) return claims ?? {}
+    const { nhi: _, ...others } = claims
+    return others
+  }
+
   /** All claims that do not change from one token to the next. */
   const settled = async (request: AccessTokenRequest): Promise<Claims> => {
     const { issuer, client, user, account = client, scope, resources = [] } = request
@@ -285,7 +296,7 @@ export const createMint = ({ storage, clock, keys, subjects, agents }: MintParts
       const endings = workload === undefined ? actorGrantIds : [...actorGrantIds, workload]
       const jti = tokenId(newTokenId(), authentication?.grantId, endings)
       const more: Claims = {
-        ...claims,
+        ...(await unsettled(issuer, client, claims)),
         ...authenticationClaims(authentication),
         ...(jkt === undefined ? {} : { cnf: { jkt } }),
         iat,

@@ -272,6 +272,11 @@ describe.each(backends)('an attacked ID-JAG on $name', (backend) => {
     await world.atChat('PUT', `/agents/${body.id}`, { ...doc, allowedDelegation: true })
     const reply = await forBot()
     expect(claimsOf(reply.body.access_token)).toMatchObject({ nhi: true, client_id: 'bot' })
+    // Said by the provider and by the realm, and once in the token: of two, a recipient may refuse it (RFC 7519 §4).
+    const marked = await world.partnerJag({ client_id: 'bot', nhi: true })
+    const { access_token } = (await world.redeem(marked, {}, bot)).body
+    const payload = Buffer.from(access_token.split('.')[1], 'base64url').toString()
+    expect(payload.match(/"nhi":true/g)).toHaveLength(1)
     const { oidc, storage } = world.site.server.areas
     const [seen] = await oidc.delegations.list('chat', world.aliceAtChat)
     expect(seen).toMatchObject({ agent_id: body.id })
