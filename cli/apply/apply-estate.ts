@@ -82,8 +82,8 @@ const fromFiles = async (
   api: Api,
   files: EstateFiles,
 ): Promise<Ready> => {
-  // Guards refuse the plan before the user is asked for approval.
-  const dryRun = files.isUnchecked ? 'always' : 'destructive'
+  // Guards refuse the plan before the user is asked for approval; a person who is asked learns all that the server knows.
+  const dryRun = files.isUnchecked || !flags.autoApprove ? 'always' : 'destructive'
   const options = planningOptions(flags, files, { history: false, dryRun })
   const { plan, unplanned } = await planFiles({ ...flags, view }, api, files, options)
   return { ...readyFrom(plan, files), unplanned }

@@ -60,7 +60,8 @@ const documentOf = (entry: Entry, meta: DocumentMeta | undefined): ActualDocumen
     },
     hash: meta?.hash ?? contentHash(reading().body),
     origin,
-    owner,
+    // What was made at run time becomes the estate's when a file names it, whoever provisions it.
+    owner: origin === 'runtime' ? null : owner,
     protected: isProtected,
     get storedSecrets() {
       return reading().stored

@@ -82,6 +82,8 @@ export type WarningCode =
   | 'targeted'
   /** A document holds admin permissions afterwards that it did not hold before. */
   | 'rise-of-privilege'
+  /** Exists without a file: the apply replaces what the files say otherwise or leave out. */
+  | 'user-exists'
   /** The server generates a secret for a new document and shows it nowhere. */
   | 'secret-not-kept'
   /** The variables of secrets are not set, and the caller may only plan: they were not compared. */

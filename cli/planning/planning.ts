@@ -22,6 +22,7 @@ import {
 } from './plan.ts'
 import { planRealm } from './plan-realm.ts'
 import { narrowedWarning, orphanWarning } from './warnings/left-out.ts'
+import { replacementWarnings } from './warnings/replaced-users.ts'
 import { mayRaise, riseWarnings } from './warnings/rises.ts'
 import { unkeptWarnings } from './warnings/unkept-secrets.ts'
 import { unknownWarnings } from './warnings/unknown-secrets.ts'
@@ -200,5 +201,6 @@ export const planWanted = async (
   const request = dryRunOf(plan, { ...options, provenance: {}, allowUnrelated: false, secretOf })
   const { impacts, along } = await engine.changeset(plan.realm, request)
   const summary = { ...plan.summary, along }
-  return { ...plan, impacts, summary, warnings: [...plan.warnings, ...riseWarnings(impacts)] }
+  const told = [...riseWarnings(impacts), ...replacementWarnings(impacts)]
+  return { ...plan, impacts, summary, warnings: [...plan.warnings, ...told] }
 }

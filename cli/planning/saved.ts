@@ -108,6 +108,7 @@ const realmPlan = object({
       members: count,
       documents: count,
       gains: Type.Optional(Type.Array(text)),
+      replaces: Type.Optional(Type.Array(text)),
     }),
   ),
   unknownSecrets: Type.Optional(

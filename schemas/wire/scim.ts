@@ -7,6 +7,9 @@ export type ScimScope = (typeof scimScopes)[number]
 /** The sender of a token that names none. */
 export const defaultScimSender = 'default'
 
+/** A sender as the actor of audit events, and as the owner of what no estate declares. No source has a colon in its name. */
+export const scimOwner = (sender: string): string => `scim:${sender}`
+
 export interface ScimTokenRecord {
   readonly id: string
   /** When it was made, in epoch milliseconds. */

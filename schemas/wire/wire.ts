@@ -32,6 +32,7 @@ export interface DocumentMeta {
   readonly id?: string
   readonly hash: string
   readonly origin: DocumentOrigin
+  /** The estate that applied it; of what no estate declares, the senders that provision it, such as `scim:entra`. */
   readonly owner: string | null
   readonly protected: boolean
   readonly updatedAt: number
@@ -39,6 +40,12 @@ export interface DocumentMeta {
   readonly appliedKey?: string
   /** With `?history=true`. */
   readonly lastChange?: LastChange
+}
+
+export interface UnmanagedUserMeta {
+  readonly id?: string
+  /** The senders that provision the user, such as `scim:entra`. */
+  readonly owner?: string
 }
 
 /** A realm's configuration: `realm`, the sections of a realm file, and what is known about the documents. */
@@ -56,7 +63,7 @@ export interface RealmExport {
     /** Those that the caller may not read: what they hold is not known. Of a list of children, `clients/authzPolicies`. */
     readonly omittedSections?: readonly string[]
     /** By username, with `?users=all`: unmanaged users, which are in the section without being documents. */
-    readonly unmanagedUsers?: Readonly<Record<string, { readonly id?: string }>>
+    readonly unmanagedUsers?: Readonly<Record<string, UnmanagedUserMeta>>
   }
   readonly [section: string]: unknown
 }
@@ -188,6 +195,8 @@ export interface Impact extends Place {
   readonly documents: number
   /** A rise of privilege: admin permissions that the document holds afterwards and did not hold before. */
   readonly gains?: readonly string[]
+  /** Of a user who exists and whom no file declared: fields whose values go or change, such as `attributes.title`. */
+  readonly replaces?: readonly string[]
 }
 
 export interface ChangesetChange extends Place {

@@ -240,6 +240,11 @@ const crossReads: readonly CrossRead[] = [
     purpose: 'whether the ids of an export are free',
   },
   {
+    path: 'server/realm/read/senders.ts',
+    tables: ['scim_users', 'scim_groups'],
+    purpose: 'the owners of users and groups that no estate declares, for plans and exports',
+  },
+  {
     path: 'server/realm/behaviours/scim-target.ts',
     tables: ['scim_targets'],
     purpose: 'a target is shown with how far provisioning is',

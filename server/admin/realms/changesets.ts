@@ -17,6 +17,7 @@ export interface ChangesetActionParts {
 
 const text = { type: 'string' } as const
 const number = { type: 'integer' } as const
+const texts = { type: 'array', items: text } as const
 const place = { kind: text, key: text }
 
 /** What a field was and is may be of any type. */
@@ -57,16 +58,25 @@ export const changeSchema = bodyOf(
   ['kind', 'key', 'op', 'fields', 'secrets'],
 )
 
-const impact = bodyOf({
-  ...place,
-  sessions: number,
-  users: { type: 'integer', description: 'Who can no longer sign in.' },
-  members: { type: 'integer', description: 'Members or holders.' },
-  documents: {
-    type: 'integer',
-    description: 'Documents that are changed or deleted together with it.',
+const impact = bodyOf(
+  {
+    ...place,
+    sessions: number,
+    users: { type: 'integer', description: 'Who can no longer sign in.' },
+    members: { type: 'integer', description: 'Members or holders.' },
+    documents: {
+      type: 'integer',
+      description: 'Documents that are changed or deleted together with it.',
+    },
+    gains: { ...texts, description: 'Admin permissions that it did not hold before.' },
+    replaces: {
+      ...texts,
+      description:
+        'Of a user who exists and whom no file declared: fields whose values go or change.',
+    },
   },
-})
+  ['kind', 'key', 'sessions', 'users', 'members', 'documents'],
+)
 
 export const countsSchema = {
   created: number,

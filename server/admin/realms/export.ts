@@ -82,7 +82,7 @@ const reply = {
         documents: byName(byName(documentMeta)),
         omittedSections: { type: 'array', items: text },
         deleted: byName(byName(lastChangeSchema)),
-        unmanagedUsers: byName(bodyOf({ id: text }, [])),
+        unmanagedUsers: byName(bodyOf({ id: text, owner: text }, [])),
       },
       ['sections', 'documents', 'omittedSections'],
     ),

@@ -11,12 +11,14 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
 import type { Draft, Drafts } from '../write/drafts.ts'
+import type { WriteChannel } from '../write/operations.ts'
 
 export interface PrepareTools {
   readonly realm: string
   readonly db: Kysely<Tables>
   readonly drafts: Drafts
   readonly caller: Caller
+  readonly channel: WriteChannel
   readonly now: number
   /** Nothing will be written: work whose result only the database sees can be left out. */
   readonly dryRun: boolean

@@ -3,6 +3,7 @@
 import { effectivePermissions, type Permission } from '#schemas/access/permissions.ts'
 import { Group } from '#schemas/kinds/users/group.ts'
 import { Organization } from '#schemas/kinds/users/organization.ts'
+import type { Problem } from '#schemas/problems.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { readInSlices } from '#server/storage/documents/reads.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
@@ -10,6 +11,8 @@ import { userGroupsOf, userOrganizationsOf, userRolesOf } from '#server/users/me
 import { foldName } from '#server/users/names.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import { usersIn } from '#server/users/user-rows.ts'
+import { ownersOfUsers } from '../read/senders.ts'
+import { mayTakeOver, ownedByOthers } from '../rules/owners.ts'
 import type { Draft } from '../write/drafts.ts'
 import type { PrepareTools } from './behaviour.ts'
 
@@ -108,6 +111,22 @@ export const leavesOthers = async (
       !named(Organization.kind, adopted.get(user_id)?.body?.['organizations'], organization_id),
   )
   return adopted.get((left ?? gone)?.user_id ?? '')
+}
+
+/** Users whom a sender provisions over SCIM, and whom the file of an estate declares: the two would overwrite each other. */
+export const ownedBySenders = async (
+  adopted: ReadonlyMap<string, Draft>,
+  { db, channel }: Pick<PrepareTools, 'db' | 'channel'>,
+): Promise<ReadonlyMap<Draft, Problem>> => {
+  if (mayTakeOver(channel)) return new Map()
+  const owners = await ownersOfUsers(db, [...adopted.keys()])
+  return new Map(
+    [...adopted].flatMap(([id, draft]) => {
+      const owner = owners.get(id)
+      const place = { kind: draft.kind.kind, key: draft.key }
+      return owner === undefined ? [] : [[draft, ownedByOthers([{ ...place, owner }])]]
+    }),
+  )
 }
 
 /** A permission that a role grants and the caller lacks. A role that is new is checked where it is made. */

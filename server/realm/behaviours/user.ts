@@ -23,7 +23,14 @@ import { deleteUsers, ownersOfNames, releaseUsers } from '#server/users/user-row
 import type { Users } from '#server/users/users.ts'
 import { type Draft, draftValue } from '../write/drafts.ts'
 import type { Behaviour, Prepared, PrepareTools } from './behaviour.ts'
-import { beyondCaller, declaredKeys, leavesOthers, outrankingAmong, usersOf } from './user-reads.ts'
+import {
+  beyondCaller,
+  declaredKeys,
+  leavesOthers,
+  outrankingAmong,
+  ownedBySenders,
+  usersOf,
+} from './user-reads.ts'
 
 /** Passwords that are hashed at the same time; the hasher has other work too. */
 const hashing = 2
@@ -171,7 +178,6 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
       await refuseTooMany(drafts, tools)
       const rowOf = await usersOf(drafts, tools)
       const view = await parts.copy.known(tools.realm)
-      const refused = new Map<Draft, Problem>()
       // A user whose roles follow a renamed or deleted role is not changed by the caller.
       const outranking = await outrankingAmong(
         drafts.flatMap((draft) => (draft.named ? (rowOf(draft)?.id ?? []) : [])),
@@ -194,6 +200,7 @@ export const user = (parts: UserBehaviourParts): Behaviour => {
           'forbidden',
           `user "${leaving.key}" is in groups or organizations that the document does not name: removing members also needs the permission manage-organizations`,
         )
+      const refused = new Map(await ownedBySenders(adopted, tools))
       const changes: Change[] = []
       for (const draft of drafts) {
         const before = rowOf(draft)

@@ -1,6 +1,6 @@
 /**
  * The blast radius of a change: sessions that end, users who lose access, members who lose a membership, documents that
- * are deleted or changed along, and permissions that it grants (a rise of privilege). Counted for all documents of a
+ * are deleted or changed along, permissions that it grants (a rise of privilege), and fields of users whom no file declared. Counted for all documents of a
  * kind by one query.
  */
 
@@ -24,6 +24,7 @@ import type { Tables } from '#server/storage/tables/tables.ts'
 import type { Draft, Drafts } from '../write/drafts.ts'
 import { type Effect, keyOf } from '../write/effects.ts'
 import { gainsOf } from './grants.ts'
+import { replacedFields } from './replaced-users.ts'
 
 type Counts = ReadonlyMap<string, number>
 
@@ -177,15 +178,17 @@ export const impactsOf = async (
   { db, realm, now }: { readonly db: Kysely<Tables>; readonly realm: string; readonly now: number },
 ): Promise<readonly Impact[]> => {
   const gainsIn = gainsOf(drafts)
+  const replaced = await replacedFields(effects, { db, realm })
   const hits = effects.flatMap((effect) => {
     const severity = severityOf(effect)
     const { draft } = effect
     const gains = draft.named && !draft.seed ? gainsIn(draft) : []
-    if (!severity && gains.length === 0) return []
+    const replaces = replaced.get(draft.id) ?? []
+    if (!severity && gains.length + replaces.length === 0) return []
     // Documents that the changeset names are reported under their own name.
     const along = [...drafts.along(effect.draft)].filter(({ named }) => !named)
     const gone = along.filter(({ body }) => body === null)
-    return [{ effect, severity, gains, along, touched: [effect.draft, ...gone] }]
+    return [{ effect, severity, gains, replaces, along, touched: [effect.draft, ...gone] }]
   })
   const counting = await count(
     db,
@@ -197,7 +200,7 @@ export const impactsOf = async (
   const sum = (counts: Counts, touched: readonly Draft[]): number =>
     touched.reduce((total, { id }) => total + (counts.get(id) ?? 0), 0)
   return hits
-    .map(({ effect, severity, gains, along, touched }) => {
+    .map(({ effect, severity, gains, replaces, along, touched }) => {
       const whole = isRealmSwitch(effect, severity) ? counting.realm : { users: 0, sessions: 0 }
       const shutOut = severity === undefined || severity === 'narrowed' ? [] : touched
       return {
@@ -208,10 +211,11 @@ export const impactsOf = async (
         members: sum(counting.members, touched),
         documents: along.length,
         ...(gains.length > 0 ? { gains } : {}),
+        ...(replaces.length > 0 ? { replaces } : {}),
       }
     })
     .filter(
-      ({ sessions, users, members, documents, gains }) =>
-        gains !== undefined || sessions + users + members + documents > 0,
+      ({ sessions, users, members, documents, gains, replaces }) =>
+        gains !== undefined || replaces !== undefined || sessions + users + members + documents > 0,
     )
 }

@@ -7,13 +7,19 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
+import { Group } from '#schemas/kinds/users/group.ts'
 import { User } from '#schemas/kinds/users/user.ts'
 import { contentHash } from '#schemas/normalize.ts'
 import { nest, sectionKinds, sectionOf, withSecretFlags } from '#schemas/realm/realm-document.ts'
 import { sectionHash } from '#schemas/realm/section-hash.ts'
 import { seedOf } from '#schemas/realm/seeds.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
-import { type DocumentMeta, formatVersion, type LastChange } from '#schemas/wire/wire.ts'
+import {
+  type DocumentMeta,
+  formatVersion,
+  type LastChange,
+  type UnmanagedUserMeta,
+} from '#schemas/wire/wire.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
 import { deletionsUpTo, lastChanges } from '../history/history.ts'
@@ -23,6 +29,7 @@ import {
   configurationAt,
   readConfiguration,
 } from '../read/configuration.ts'
+import { type Owners, ownersOfGroups } from '../read/senders.ts'
 import { mayRead } from '../rules/access.ts'
 import { appliedKeys } from './hand-renames.ts'
 import { unmanagedUsers } from './unmanaged-users.ts'
@@ -196,6 +203,7 @@ const documentsText = async function* (
   ids: boolean,
   changes: ReadonlyMap<string, LastChange>,
   applied: ReadonlyMap<string, string>,
+  provisioned: Owners,
   history: boolean,
 ): AsyncGenerator<string> {
   const metaOf = (document: ConfigDocument): DocumentMeta => {
@@ -205,7 +213,7 @@ const documentsText = async function* (
       ...(ids ? { id: document.id } : {}),
       hash: document.hash,
       origin: document.origin,
-      owner: document.owner,
+      owner: document.owner ?? provisioned.get(document.id) ?? null,
       protected: document.protected,
       updatedAt: document.updatedAt || (lastChange?.at ?? 0),
       ...(appliedKey === undefined ? {} : { appliedKey }),
@@ -280,14 +288,24 @@ export const exportRealm = async (
   )
   const changes = await lastChanges(db, realm, needed, wanted)
   const applied = await appliedKeys(db, realm, shown.values(), wanted)
+  const provisioned = await ownersOfGroups(
+    db,
+    [...shown.values()].flatMap(({ id, kind, origin }) =>
+      kind === Group.kind && origin === 'runtime' ? [id] : [],
+    ),
+  )
   const families = familiesOf(shown)
   const everybody = options.users === 'all' && readable.includes(User)
 
   const text = async function* (): AsyncGenerator<string> {
-    const seen = new Map<string, { readonly id?: string }>()
+    const seen = new Map<string, UnmanagedUserMeta>()
     const others = async function* (): AsyncGenerator<readonly Doc[]> {
       for await (const page of unmanagedUsers(db, realm)) {
-        for (const { id, doc } of page) seen.set(String(doc['username']), options.ids ? { id } : {})
+        for (const { id, doc, owner } of page)
+          seen.set(String(doc['username']), {
+            ...(options.ids ? { id } : {}),
+            ...(owner === undefined ? {} : { owner }),
+          })
         yield page.map(({ doc }) => doc)
       }
     }
@@ -300,7 +318,7 @@ export const exportRealm = async (
       yield* sectionText(kind, tops, families, more)
     }
     yield `,"meta":{"sections":${JSON.stringify(await sectionHashes(byKind))},"documents":`
-    yield* documentsText(byKind, options.ids, changes, applied, options.history)
+    yield* documentsText(byKind, options.ids, changes, applied, provisioned, options.history)
     yield `,"omittedSections":${JSON.stringify(omittedSections)}`
     if (options.history) {
       yield ',"deleted":'

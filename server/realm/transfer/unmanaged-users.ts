@@ -9,13 +9,23 @@ import { Organization } from '#schemas/kinds/users/organization.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
 import { User } from '#schemas/kinds/users/user.ts'
 import { compact } from '#schemas/normalize.ts'
-import type { Tables, UserRow } from '#server/storage/tables/tables.ts'
+import { inSlices } from '#server/storage/statements.ts'
+import type { Origin, Tables, UserRow } from '#server/storage/tables/tables.ts'
 import { fieldsOf } from '#server/users/user-record.ts'
+import { usersIn } from '#server/users/user-rows.ts'
+import { ownersOfUsers } from '../read/senders.ts'
 
 const pageSize = 250
 
-/** Names of what users can be in or hold, by id; what only lives at run time cannot be named in a file. */
-const namesById = async (db: Kysely<Tables>, realm: string): Promise<Map<string, string>> => {
+/** What only lives at run time cannot be named in a file. */
+const ofConfiguration: readonly Origin[] = ['built-in', 'declared', 'manual']
+
+/** Names of what users can be in or hold, by id. */
+const namesById = async (
+  db: Kysely<Tables>,
+  realm: string,
+  origins: readonly Origin[],
+): Promise<Map<string, string>> => {
   const names = new Map<string, string>()
   for (const { kind } of [Role, ClientRole, Group, Organization]) {
     const rows = await db
@@ -23,7 +33,7 @@ const namesById = async (db: Kysely<Tables>, realm: string): Promise<Map<string,
       .select(['id', 'key'])
       .where('realm', '=', realm)
       .where('kind', '=', kind)
-      .where('origin', '!=', 'runtime')
+      .where('origin', 'in', origins)
       .execute()
     for (const { id, key } of rows) names.set(id, key)
     await breathe()
@@ -33,16 +43,23 @@ const namesById = async (db: Kysely<Tables>, realm: string): Promise<Map<string,
 
 type Field = 'roles' | 'clientRoles' | 'groups' | 'organizations'
 
-/** Memberships by user and field. */
+interface Membership {
+  readonly field: Field
+  readonly to: string
+  /** The default role of the realm, which no document takes away. */
+  readonly isDefault: boolean
+}
+
+/** Memberships by user. */
 const membershipsOf = async (
   db: Kysely<Tables>,
   ids: readonly string[],
-): Promise<ReadonlyMap<string, readonly { field: Field; to: string }[]>> => {
+): Promise<ReadonlyMap<string, readonly Membership[]>> => {
   if (ids.length === 0) return new Map()
   const roles = await db
     .selectFrom('user_roles')
     .innerJoin('documents', 'documents.id', 'user_roles.role_id')
-    .select(['user_id', 'role_id', 'kind'])
+    .select(['user_id', 'role_id', 'kind', 'by_default'])
     .where('user_id', 'in', ids)
     .execute()
   const groups = await db
@@ -56,16 +73,23 @@ const membershipsOf = async (
     .where('user_id', 'in', ids)
     .execute()
   const all = [
-    ...roles.map(({ user_id, role_id, kind }) => ({
+    ...roles.map(({ user_id, role_id, kind, by_default }) => ({
       user: user_id,
       field: (kind === Role.kind ? 'roles' : 'clientRoles') as Field,
       to: role_id,
+      isDefault: by_default === 1,
     })),
-    ...groups.map((row) => ({ user: row.user_id, field: 'groups' as Field, to: row.group_id })),
+    ...groups.map((row) => ({
+      user: row.user_id,
+      field: 'groups' as Field,
+      to: row.group_id,
+      isDefault: false,
+    })),
     ...organizations.map((row) => ({
       user: row.user_id,
       field: 'organizations' as Field,
       to: row.organization_id,
+      isDefault: false,
     })),
   ]
   return Map.groupBy(all, ({ user }) => user)
@@ -74,6 +98,50 @@ const membershipsOf = async (
 export interface UnmanagedUser {
   readonly id: string
   readonly doc: Doc
+  /** The senders that provision the user. */
+  readonly owner: string | undefined
+}
+
+const docOf = (
+  row: UserRow,
+  memberships: readonly Membership[],
+  names: ReadonlyMap<string, string>,
+): Doc => {
+  const { locked: _, ...fields } = fieldsOf(row)
+  const held: Record<Field, string[]> = {
+    roles: [],
+    clientRoles: [],
+    groups: [],
+    organizations: [],
+  }
+  for (const { field, to } of memberships) {
+    const name = names.get(to)
+    if (name !== undefined) held[field].push(name)
+  }
+  return compact(User, { ...fields, ...held })
+}
+
+/** Some of them by id, with all that their documents would take away. */
+export const unmanagedUsersIn = async (
+  db: Kysely<Tables>,
+  realm: string,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Doc>> => {
+  if (ids.length === 0) return new Map()
+  const names = await namesById(db, realm, [...ofConfiguration, 'runtime'])
+  const rows = await usersIn({ db }, realm, 'id', ids)
+  const found = new Map<string, Doc>()
+  for (const part of inSlices(rows)) {
+    const memberships = await membershipsOf(
+      db,
+      part.map(({ id }) => id),
+    )
+    for (const row of part) {
+      const own = (memberships.get(row.id) ?? []).filter(({ isDefault }) => !isDefault)
+      found.set(row.id, docOf(row, own, names))
+    }
+  }
+  return found
 }
 
 /** By username, page by page. */
@@ -81,7 +149,7 @@ export const unmanagedUsers = async function* (
   db: Kysely<Tables>,
   realm: string,
 ): AsyncGenerator<readonly UnmanagedUser[]> {
-  const names = await namesById(db, realm)
+  const names = await namesById(db, realm, ofConfiguration)
   let last = ''
   for (;;) {
     const rows: UserRow[] = await db
@@ -93,24 +161,14 @@ export const unmanagedUsers = async function* (
       .limit(pageSize)
       .execute()
     const own = rows.filter(({ managed }) => managed === 0)
-    const memberships = await membershipsOf(
-      db,
-      own.map(({ id }) => id),
-    )
-    yield own.map((row) => {
-      const { locked: _, ...fields } = fieldsOf(row)
-      const held: Record<Field, string[]> = {
-        roles: [],
-        clientRoles: [],
-        groups: [],
-        organizations: [],
-      }
-      for (const { field, to } of memberships.get(row.id) ?? []) {
-        const name = names.get(to)
-        if (name !== undefined) held[field].push(name)
-      }
-      return { id: row.id, doc: compact(User, { ...fields, ...held }) }
-    })
+    const ids = own.map(({ id }) => id)
+    const memberships = await membershipsOf(db, ids)
+    const owners = await ownersOfUsers(db, ids)
+    yield own.map((row) => ({
+      id: row.id,
+      doc: docOf(row, memberships.get(row.id) ?? [], names),
+      owner: owners.get(row.id),
+    }))
     if (rows.length < pageSize) return
     last = rows.at(-1)?.username_key ?? ''
     await breathe()

@@ -17,6 +17,7 @@ import { createPace } from '#server/platform/pace.ts'
 import { etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { Behaviours } from '../behaviours/behaviour.ts'
 import { refuseEscalation } from '../rules/grants.ts'
+import { mayTakeOver, ownedByOthers } from '../rules/owners.ts'
 import {
   danglingIn,
   followRename,
@@ -118,17 +119,14 @@ const checkParent = (drafts: Drafts, kind: Kind, key: string, at: string | undef
   throw invalid([{ field: `/${kind.keyFields[0]}`, code: 'missing-reference', message }])
 }
 
-/** A document of another estate is replaced or deleted only with `takeOver`. */
-const refuseOwned = (drafts: readonly Draft[], { owner, takeOver }: WriteChannel): void => {
-  if (owner === null || takeOver) return
+const refuseOwned = (drafts: readonly Draft[], channel: WriteChannel): void => {
+  if (mayTakeOver(channel)) return
   const documents = drafts.flatMap(({ kind, key, before }) =>
-    before && before.owner !== null && before.owner !== owner
+    before && before.owner !== null && before.owner !== channel.owner
       ? [{ kind: kind.kind, key, owner: before.owner }]
       : [],
   )
-  if (documents.length === 0) return
-  const names = documents.map((one) => `${one.kind} "${one.key}" belongs to ${one.owner}`)
-  throw new Problem('owned', names.slice(0, 20).join('; '), { extra: { documents } })
+  if (documents.length > 0) throw ownedByOthers(documents)
 }
 
 const newValueOf = (operation: Put, existing: Draft | undefined, context: DecideContext) => {

@@ -133,7 +133,7 @@ export const createWriter = (parts: WriterParts): Writer => {
     const now = clock.now()
     const { effects, beside } = await prepare(
       changed,
-      { realm, db: storage.db, drafts, caller, now, dryRun },
+      { realm, db: storage.db, drafts, caller, channel, now, dryRun },
       { behaviours, vault },
     )
     const kept = await lastAdmin.afterDocuments(realm, effects, () => copy.fresh(realm))

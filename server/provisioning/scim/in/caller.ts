@@ -6,7 +6,7 @@
 import type { FastifyRequest } from 'fastify'
 import type { ProvisioningDoc } from '#schemas/kinds/provisioning/provisioning.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
-import type { ScimScope } from '#schemas/wire/scim.ts'
+import { type ScimScope, scimOwner } from '#schemas/wire/scim.ts'
 import type { AuditEvent } from '#server/audit/audit.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { SlowRefusal } from '#server/http/limits/slow-refusals.ts'
@@ -62,8 +62,6 @@ const noToken = () =>
 
 /** Requests that are admitted together. */
 const most = 100
-
-export const ownerOf = ({ sender }: Pick<ScimToken, 'sender'>): string => `scim:${sender}`
 
 export const createAdmit = ({
   issuers,
@@ -135,7 +133,7 @@ export const createAdmit = ({
       token,
       ...told,
       caller: {
-        actor: ownerOf(token),
+        actor: scimOwner(token.sender),
         sourceIp: request.ip,
         permissions: new Set(),
         scoped: new Set(token.scopes.map((one) => permissionFor[one])),

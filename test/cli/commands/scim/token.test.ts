@@ -132,4 +132,44 @@ describe('a realm in files that a sender provisions', () => {
     expect((await send('DELETE', `/Users/${dora.id}`)).status).toBe(204)
     expect((await estate.run('plan --detailed-exitcode')).stdout).toContain('dora')
   })
+
+  it('adopts a group that the sender made, and overwrites a user of the sender only with --take-over', async () => {
+    const realm = newRealm()
+    const files = (more: string) => `realm: ${realm}\nprovisioning: { scimEnabled: true }\n${more}`
+    const estate = newEstate(world(), {
+      'iamctl.yaml': 'source: scim-estate\npaths: [realm.yaml]\n',
+      'realm.yaml': files(''),
+    })
+    expect((await estate.run('apply --auto-approve')).code).toBe(0)
+    const { stdout } = await estate.run(`scim token create --for entra --realm ${realm} -o json`)
+    const made = JSON.parse(stdout)
+    const send = sendTo(made.url, made.token)
+    const eve = await send('POST', '/Users', {
+      schemas: [`${core}:User`],
+      userName: 'eve',
+      title: 'Chief',
+    })
+    const sales = await send('POST', '/Groups', {
+      schemas: [`${core}:Group`],
+      displayName: 'Sales',
+      members: [{ value: eve.body.id }],
+    })
+    expect((await estate.run('adopt group//Sales')).code).toBe(0)
+    expect((await estate.run('apply --auto-approve')).code).toBe(0)
+    expect((await send('GET', `/Groups/${sales.body.id}`)).body.members).toHaveLength(1)
+
+    estate.write({
+      'realm.yaml': files('groups: [{ name: Sales }]\nusers: [{ username: eve }]\n'),
+    })
+    for (const command of ['plan', 'apply --auto-approve']) {
+      const refused = await estate.run(command)
+      expect([command, refused.code]).toEqual([command, 6])
+      expect(refused.stderr).toContain('user "eve" belongs to scim:entra')
+    }
+    expect((await send('GET', `/Users/${eve.body.id}`)).body).toMatchObject({ title: 'Chief' })
+    const plan = await estate.run('plan --take-over')
+    expect(plan.stdout).toContain('attributes.title, groups [user-exists]')
+    expect((await estate.run('apply --take-over --auto-approve')).code).toBe(0)
+    expect((await estate.run('plan --detailed-exitcode')).code).toBe(0)
+  })
 })
