@@ -10,11 +10,12 @@ import type { Diagnostic } from '../diagnostics.ts'
 import type { Estate } from './estate.ts'
 import { findFiles, isRealmFile } from './files.ts'
 import { joinParts, type RealmParts } from './parts.ts'
+import { isBelow } from './paths.ts'
 import { textWhereText } from './variables/text-places.ts'
 import { fillVariables, type Variables } from './variables/variables.ts'
 import { readDocuments } from './yaml/nodes.ts'
 import type { Source } from './yaml/source.ts'
-import type { MapNode, Node } from './yaml/tree.ts'
+import type { MapNode, Node, Pair } from './yaml/tree.ts'
 
 export interface Narrowing {
   readonly cwd: string
@@ -39,14 +40,26 @@ const singletons = new Set(
 const besides = async (named: readonly string[]): Promise<string[]> => {
   const folders = new Set(named.filter(isRealmFile).map(dirname))
   const found = [...folders].map(async (folder) =>
-    (await readdir(folder).catch(() => [])).filter(isRealmFile).map((name) => join(folder, name)),
+    (await readdir(folder, { withFileTypes: true }).catch(() => []))
+      .filter((one) => !one.isDirectory() && isRealmFile(one.name))
+      .map(({ name }) => join(folder, name)),
   )
   return (await Promise.all(found)).flat()
 }
 
+const pathsOf = (estate: Estate): string[] =>
+  (estate.paths ?? ['realms']).map((path) => resolve(estate.root, path))
+
+/** Whether iamctl.yaml says that a file and the others are one estate; what merely lies beside a file may be a copy of it. */
+const isOfEstate = ({ estate, named }: Narrowing): boolean => {
+  const paths = pathsOf(estate)
+  const isIn = (file: string): boolean => file !== '-' && paths.some((path) => isBelow(path, file))
+  return estate.file !== null && named.every(isIn)
+}
+
 const otherSources = async (narrowing: Narrowing): Promise<readonly Source[]> => {
   const { cwd, estate, named, apart, read } = narrowing
-  const paths = (estate.paths ?? ['realms']).map((path) => resolve(estate.root, path))
+  const paths = pathsOf(estate)
   const siblings = estate.file === null ? await besides(named) : []
   const { sources } = await findFiles(
     [...paths, ...siblings.filter((path) => !apart.includes(path))],
@@ -61,12 +74,26 @@ const realmOf = (document: Node): string | undefined => {
   return named?.type === 'scalar' ? String(named.value) : undefined
 }
 
-/** A singleton is planned as a whole, also if its fields are in several files. */
-const singletonsOf = (document: Node, { node }: RealmParts): MapNode[] => {
+/** A section without the fields that the named files give; none where one of the two has another shape. */
+const lacking = (pair: Pair, { value: named }: Pair): Pair[] => {
+  const { value: node } = pair
+  if (node.type !== 'map' || named.type !== 'map') return []
+  const pairs = [...node.pairs].filter(([field]) => !named.pairs.has(field))
+  return [{ ...pair, value: { ...node, pairs: new Map(pairs) } }]
+}
+
+/**
+ * A singleton is planned as a whole, also if its fields are in several files. A field that two files of an estate give is an
+ * error, as in the whole estate; else the file that is named counts.
+ */
+const singletonsOf = (document: Node, { node }: RealmParts, ofEstate: boolean): MapNode[] => {
   if (document.type !== 'map') return []
-  const pairs = [...document.pairs].filter(
-    ([name]) => name === 'realm' || (singletons.has(name) && node.pairs.has(name)),
-  )
+  const pairs = [...document.pairs].flatMap(([name, pair]): [string, Pair][] => {
+    if (name === 'realm') return [[name, pair]]
+    const named = singletons.has(name) ? node.pairs.get(name) : undefined
+    if (named === undefined) return []
+    return (ofEstate ? [pair] : lacking(pair, named)).map((more) => [name, more])
+  })
   return pairs.length > 1 ? [{ ...document, pairs: new Map(pairs) }] : []
 }
 
@@ -92,6 +119,7 @@ export const narrowed = async (
     // It may be about any realm. What merely lies beside a named file may be about something else altogether.
     if (diagnostics.length > 0 && narrowing.estate.file !== null) unreadable.push(source.file)
   }
+  const ofEstate = isOfEstate(narrowing)
   const elsewhere = new Map<string, readonly string[]>()
   const diagnostics: Diagnostic[] = []
   const completed = realms.map((parts) => {
@@ -99,7 +127,7 @@ export const narrowed = async (
     elsewhere.set(parts.realm, [
       ...new Set([...mine.map(({ source }) => source.file), ...unreadable]),
     ])
-    const more = mine.flatMap((document) => singletonsOf(document, parts))
+    const more = mine.flatMap((document) => singletonsOf(document, parts, ofEstate))
     if (more.length === 0) return parts
     const joined = joinParts([parts.node, ...more])
     diagnostics.push(...joined.diagnostics)
