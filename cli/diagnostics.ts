@@ -21,6 +21,19 @@ export interface Diagnostic {
   readonly related?: readonly { readonly message: string; readonly place: Place }[]
 }
 
+/** In the order of a reader; of one place, errors first. */
+export const byPlace = (a: Diagnostic, b: Diagnostic): number => {
+  const [left, right] = [a.place, b.place]
+  if (left === undefined || right === undefined)
+    return Number(right === undefined) - Number(left === undefined)
+  if (left.file !== right.file) return left.file < right.file ? -1 : 1
+  return (
+    left.line - right.line ||
+    left.column - right.column ||
+    Number(a.severity === 'warning') - Number(b.severity === 'warning')
+  )
+}
+
 export const hasErrors = (diagnostics: readonly Diagnostic[]): boolean =>
   diagnostics.some(({ severity }) => severity === 'error')
 

@@ -7,7 +7,7 @@ import { authenticatorIds } from '#schemas/drivers/authenticators.ts'
 import { rules } from '#schemas/rules/index.ts'
 import { createOnce, type RuleContext } from '#schemas/rules/rule.ts'
 import { nearest } from '#schemas/text/typos.ts'
-import type { Diagnostic, Place } from '../diagnostics.ts'
+import { byPlace, type Diagnostic, type Place } from '../diagnostics.ts'
 import type { Loaded, LoadedRealm } from '../load/loaded.ts'
 import { checkNames } from './checks/names.ts'
 import { checkServed } from './checks/not-served.ts'
@@ -104,18 +104,6 @@ const subjectOf = (pointer: string, keys: ReadonlyMap<string, string>): string =
   return rest.length === 0 ? label : `${label}, ${pathText(rest)}`
 }
 
-const order = (a: Diagnostic, b: Diagnostic): number => {
-  const [left, right] = [a.place, b.place]
-  if (left === undefined || right === undefined)
-    return Number(right === undefined) - Number(left === undefined)
-  if (left.file !== right.file) return left.file < right.file ? -1 : 1
-  return (
-    left.line - right.line ||
-    left.column - right.column ||
-    Number(a.severity === 'warning') - Number(b.severity === 'warning')
-  )
-}
-
 /** Longer names are shown in part: a value may be a whole file. */
 const longestName = 120
 
@@ -197,6 +185,6 @@ export const createValidator = ({ isShared = () => false }: ValidatorOptions = {
     validate: ({ realms, diagnostics }) =>
       [...diagnostics, ...withoutEchoes(diagnostics, realms.flatMap(validateRealm))]
         .map(withShortNames)
-        .sort(order),
+        .sort(byPlace),
   }
 }

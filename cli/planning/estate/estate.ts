@@ -59,6 +59,12 @@ const wrongFiles = {
   hint: 'nothing was sent; `iamctl validate` checks them without a server',
 }
 
+/** `validate` does not ask for secrets: it would find nothing wrong. */
+const withoutSecrets = {
+  message: 'secrets of the files have no value',
+  hint: 'nothing was sent; set the variables, or correct the references, and run the command again',
+}
+
 export const refuseInvalid = (
   view: FilesView,
   { loaded }: Pick<ReadFiles, 'loaded'>,
@@ -86,7 +92,8 @@ export const validFiles = async (
   const isUnchecked = files.diagnostics.some(({ code }) => code === 'unchecked-reference')
   const wanted = await wantedRealms(files, { env: options.env, allowExec })
   const mayGoOn = mayLackSecrets && wanted.diagnostics.every(({ code }) => code === unsetCode)
-  if (hasErrors(wanted.diagnostics) && !mayGoOn) refuseInvalid(view, files, wanted.diagnostics)
+  if (hasErrors(wanted.diagnostics) && !mayGoOn)
+    refuseInvalid(view, files, wanted.diagnostics, withoutSecrets)
   if (!quiet) view.warnings({ ...files, textOf: files.loaded.textOf })
   return { ...files, ...wanted, isUnchecked, lacking: wanted.diagnostics }
 }
@@ -110,7 +117,8 @@ export const refuseLacking = async (
 ): Promise<void> => {
   if (files.lacking.length === 0) return
   const realms = [target.authRealm, ...files.wanted.map(({ loaded }) => loaded.realm)]
-  if (!(await mayOnlyPlan(api, [...new Set(realms)]))) refuseInvalid(view, files, files.lacking)
+  if (!(await mayOnlyPlan(api, [...new Set(realms)])))
+    refuseInvalid(view, files, files.lacking, withoutSecrets)
 }
 
 /** A set of files that became empty is a mistake more often than a wish. */

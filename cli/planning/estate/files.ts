@@ -1,6 +1,6 @@
 /** A person's files, read and checked: every command that works on them begins here. */
 
-import { type Diagnostic, hasErrors } from '../../diagnostics.ts'
+import { byPlace, type Diagnostic, hasErrors } from '../../diagnostics.ts'
 import { type Estate, findEstate, ownEstateFile } from '../../load/estate.ts'
 import { loadRealms } from '../../load/load.ts'
 import type { Loaded } from '../../load/loaded.ts'
@@ -128,6 +128,6 @@ export const wantedRealms = async (
         value: resolved.values[i],
       })),
     ),
-    diagnostics: resolved.diagnostics,
+    diagnostics: resolved.diagnostics.toSorted(byPlace),
   }
 }

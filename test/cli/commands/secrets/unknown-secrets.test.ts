@@ -164,6 +164,13 @@ describe('a credential that may apply', () => {
       const { code, stderr } = await as(estate, realm, 'deploy')(command)
       expect(code, command).toBe(3)
       expect(stderr).toContain('the environment variable API is not set')
+      // `validate` asks for no secret and would find nothing.
+      expect(stderr).toMatch(/^iamctl: secrets of the files have no value: /m)
+      expect(stderr).not.toContain('iamctl validate')
+      const lines = [...stderr.matchAll(/^realm\.yaml:(\d+):\d+: error/gm)].map(([, line]) =>
+        Number(line),
+      )
+      expect(lines).toEqual(lines.toSorted((a, b) => a - b))
     }
   })
 })
