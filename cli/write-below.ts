@@ -33,10 +33,13 @@ export const writeHere = async (
   const flags = O_WRONLY | O_CREAT | (overwrite ? O_TRUNC | (O_NOFOLLOW ?? 0) : O_EXCL)
   try {
     await using handle = await open(file, flags, mode)
+    // `open` sets the mode of a new file only. Some file systems have none, and a device keeps its own.
+    if (mode !== undefined && (await handle.stat()).isFile())
+      await handle.chmod(mode).catch(() => undefined)
     await handle.writeFile(text)
   } catch (error) {
     if (codeOf(error) === 'EEXIST')
-      throw refused(file, 'exists', 'choose another folder, or give --overwrite', error)
+      throw refused(file, 'exists', 'choose another name, or give --overwrite', error)
     if (codeOf(error) === 'ELOOP')
       throw refused(file, 'is a link and is not followed', 'remove it, or name another file', error)
     if (codeOf(error) === 'ENOSPC' || codeOf(error) === 'EDQUOT')

@@ -4,9 +4,7 @@
 
 import type { Connection } from '../../client/connect.ts'
 import { CommandError, type ExitCode, exitCodes } from '../../exit.ts'
-import { writeHere } from '../../write-below.ts'
 import { isEmpty, type Plan } from '../plan.ts'
-import { serializePlan } from '../saved.ts'
 import {
   type EstateFiles,
   type FilesView,
@@ -20,6 +18,7 @@ import {
   refuseUnplanned,
   validFiles,
 } from './estate.ts'
+import { checkPlanFile, writePlanFile } from './plan-file.ts'
 
 export interface PlanView extends FilesView {
   /** `isWhole` where every realm has its plan. */
@@ -81,13 +80,14 @@ const goThrough = async (
 
 const save = async ({ flags: { out }, view, quiet }: PlanRequest, plan: Plan): Promise<void> => {
   if (out === undefined) return
-  await writeHere(out, serializePlan(plan), { overwrite: true, mode: 0o600 })
+  await writePlanFile(out, plan)
   if (!quiet) view.saved(out)
 }
 
 export const planEstate = async (request: PlanRequest): Promise<ExitCode | undefined> => {
   const { flags, view } = request
   const browser = browserOf(request)
+  if (flags.out !== undefined) checkPlanFile(flags.out)
   const files = await validFiles(request, { mayLackSecrets: true })
   refuseEmpty(files)
   const options = planningOptions(flags, files, { history: false, dryRun: 'always' })
