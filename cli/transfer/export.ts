@@ -1,6 +1,7 @@
 /** Writes a realm: to stdout, or as files. */
 
-import { join } from 'node:path'
+import { statSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import type { RealmExport } from '#schemas/wire/wire.ts'
 import type { Api } from '../client/api.ts'
 import { CommandError, exitCodes } from '../exit.ts'
@@ -24,14 +25,24 @@ export interface ExportView {
   readonly files: (exported: RealmExport, split: boolean) => ReadonlyMap<string, string>
 }
 
+/** `shop.yaml` is one file; everything else, and what is one already, is a folder. */
+const namesFile = (out: string | undefined): out is string =>
+  out !== undefined &&
+  /\.(?:ya?ml|json)$/.test(out) &&
+  !statSync(out, { throwIfNoEntry: false })?.isDirectory()
+
 const refuseUnfit = ({ out, split, users, ids }: ExportFlags, { isBackup }: ExportView): void => {
   if (!isBackup && (users === 'all' || ids))
     throw new CommandError(exitCodes.error, '--users all and --ids need -o json', {
       hint: 'give -o json; files for Git contain neither',
     })
-  if (split && out === undefined)
+  if (split && (out === undefined || namesFile(out)))
     throw new CommandError(exitCodes.error, '--split writes several files', {
       hint: 'name their folder with --out',
+    })
+  if (namesFile(out) && out.endsWith('.json') && !isBackup)
+    throw new CommandError(exitCodes.error, `${out} would hold YAML`, {
+      hint: 'give -o json, or name a file .yaml',
     })
 }
 
@@ -51,9 +62,13 @@ export const writeExport = async (
     note(call, `left out, because you may not read them: ${omitted.join(', ')}`)
   if (out === undefined) return view.print(exported)
   const files = view.files(exported, split)
-  for (const [name, content] of files) await writeBelow(out, name, content, { overwrite })
+  const below = namesFile(out) ? dirname(out) : out
+  const texts = namesFile(out)
+    ? [...files.values()].map((content) => [basename(out), content] as const)
+    : [...files]
+  for (const [name, content] of texts) await writeBelow(below, name, content, { overwrite })
   note(
     call,
-    `realm ${realm}, revision ${exported.revision}: ${[...files.keys()].map((name) => join(out, name)).join(', ')}`,
+    `realm ${realm}, revision ${exported.revision}: ${texts.map(([name]) => join(below, name)).join(', ')}`,
   )
 }

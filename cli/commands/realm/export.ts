@@ -14,12 +14,14 @@ Secrets are never exported: a comment marks each one, and a file without a secre
 \`-o json\` writes the format of \`iamctl import\`; with --users all --ids it is a backup of configuration and users.
 
 Examples:
-  iamctl export --realm acme                       to stdout
-  iamctl export --realm acme --out realms/ --split one file per section, in realms/acme/
+  iamctl export --realm acme                          to stdout
+  iamctl export --realm acme --out acme.yaml
+  iamctl export --realm acme --out realms/            realms/acme.yaml
+  iamctl export --realm acme --out realms/ --split    one file per section, in realms/acme/
   iamctl export --realm acme -o json --users all --ids > acme.json`,
   flags: flags(
     {
-      out: text('<folder>', 'write files there, instead of to stdout'),
+      out: text('<path>', 'file (.yaml, .json) or folder to write to, instead of stdout'),
       split: toggle('one file per section'),
       overwrite: toggle('replace files that exist'),
       users: choice('<which>', 'managed or all; only with -o json', ['managed', 'all']),

@@ -1,0 +1,73 @@
+/** Files that `plan --out` and `export --out` write: where they are named, and over nothing that is not theirs. */
+import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { newEstate, newRealm } from './fixture/estate.ts'
+import { startWorld } from './fixture/fixture.ts'
+
+const world = startWorld()
+
+const setUp = async () => {
+  const realm = newRealm()
+  const text = `realm: ${realm}\nroles: [{ name: a }]\n`
+  const estate = newEstate(world(), { 'realm.yaml': text })
+  const applied = await estate.run('apply realm.yaml --auto-approve')
+  expect(applied.code, applied.stderr).toBe(0)
+  return { realm, text, ...estate, path: (name: string) => join(estate.folder, name) }
+}
+
+describe('plan --out', () => {
+  it('leaves a file alone that is no saved plan, and plans nothing', async () => {
+    const { run, path, text } = await setUp()
+    const { code, stdout, stderr } = await run('plan realm.yaml --out realm.yaml')
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toContain('--out realm.yaml exists and is not a saved plan')
+    expect(readFileSync(path('realm.yaml'), 'utf8')).toBe(text)
+    expect((await run('plan realm.yaml --out -')).code).toBe(1)
+    expect(existsSync(path('-'))).toBe(false)
+  })
+
+  it('replaces an earlier plan or an empty file, which only the owner may read afterwards', async () => {
+    const { run, path } = await setUp()
+    writeFileSync(path('change.plan'), '')
+    for (const _ of ['empty', 'earlier']) {
+      chmodSync(path('change.plan'), 0o644)
+      const { code, stderr } = await run('plan realm.yaml --out change.plan')
+      expect(code, stderr).toBe(0)
+      expect(statSync(path('change.plan')).mode & 0o777).toBe(0o600)
+    }
+  })
+})
+
+describe('export --out', () => {
+  it('writes the file that is named .yaml or .json, and below a folder else', async () => {
+    const { run, path, realm } = await setUp()
+    for (const [flags, file] of [
+      ['--out shop.yaml', 'shop.yaml'],
+      ['--out made/shop.yml', 'made/shop.yml'],
+      ['-o json --out shop.json', 'shop.json'],
+      ['--out made', `made/${realm}.yaml`],
+    ] as const) {
+      const { code, stderr } = await run(`export --realm ${realm} ${flags}`)
+      expect(code, stderr).toBe(0)
+      expect(stderr).toContain(`${file}\n`)
+      expect(statSync(path(file)).isFile()).toBe(true)
+    }
+    const planned = await run('plan shop.yaml --detailed-exitcode --source default')
+    expect(planned.code, planned.stderr).toBe(0)
+  })
+
+  it('refuses what it cannot mean, and a file that exists', async () => {
+    const { run, path, realm, text } = await setUp()
+    for (const [flags, reason] of [
+      ['--split --out shop.yaml', '--split writes several files'],
+      ['--out shop.json', 'give -o json'],
+      ['--out realm.yaml', 'give --overwrite'],
+    ] as const) {
+      const { code, stderr } = await run(`export --realm ${realm} ${flags}`)
+      expect(code).toBe(1)
+      expect(stderr).toContain(reason)
+    }
+    expect(readFileSync(path('realm.yaml'), 'utf8')).toBe(text)
+  })
+})
