@@ -1,13 +1,21 @@
 /** Writes the files of a new estate, all of them or none. */
 
 import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
 import { basename, join, relative, resolve, sep } from 'node:path'
 import { formats } from '#schemas/text/formats.ts'
 import { serverAddress } from '../client/address.ts'
 import { defaultServer } from '../context/target.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { writeBelow } from '../write-below.ts'
-import { estateFiles, secretNames, type Wish } from './files.ts'
+import {
+  estateFiles,
+  ignoreFile,
+  type NewFile,
+  notIgnored,
+  secretNames,
+  type Wish,
+} from './files.ts'
 import { packedPath, packItself } from './package.ts'
 import { remoteOf } from './remote.ts'
 import { repositoryOf } from './repository.ts'
@@ -29,6 +37,10 @@ export interface Begun {
   /** What the pipeline installs. */
   readonly package: string | null
   readonly files: readonly string[]
+  /** Files that existed and stay as they are. */
+  readonly kept: readonly string[]
+  /** What a `.gitignore` that stays does not list. */
+  readonly notIgnored: readonly string[]
   /** Variables that the files take secrets from. */
   readonly secrets: readonly string[]
 }
@@ -59,6 +71,13 @@ const packageOf = (given: string | undefined): string | undefined => {
   )
 }
 
+/** What the `.gitignore` among the files that stay does not list. */
+const unlisted = async (folder: string, kept: readonly NewFile[]): Promise<string[]> => {
+  const ignore = kept.find(({ path }) => path === ignoreFile)
+  if (ignore === undefined) return []
+  return notIgnored(await readFile(join(folder, ignoreFile), 'utf8'), ignore.text)
+}
+
 export const beginEstate = async (
   flags: InitFlags,
   env: Readonly<Record<string, string | undefined>>,
@@ -77,22 +96,28 @@ export const beginEstate = async (
     server: serverAddress(flags.server ?? defaultServer),
     remote: flags.ci === undefined ? null : await remoteOf(found, env),
   }
-  const texts = (await estateFiles(wish)).map(({ path, text, isPipeline = false }) => ({
+  const all = (await estateFiles(wish)).map(({ isPipeline = false, ...file }) => ({
     below: isPipeline ? repository : folder,
-    path,
-    text,
+    ...file,
   }))
+  const stays = ({ path, mayExist = false }: NewFile): boolean =>
+    mayExist && existsSync(join(folder, path))
+  const [kept, texts] = [all.filter(stays), all.filter((file) => !stays(file))]
   const packs = wish.ci !== undefined && named === undefined
   const shown = ({ below, path }: { below: string; path: string }): string =>
     relative(folder, join(below, path)).split(sep).join('/')
   const paths = [...texts.map(shown), ...(packs ? [packedPath] : [])]
   const there = paths.filter((path) => existsSync(join(folder, path)))
   if (there.length > 0)
-    throw new CommandError(exitCodes.error, `nothing was written: ${there.join(', ')} exists`, {
-      hint: there.includes(shown({ below: repository, path: '.gitlab-ci.yml' }))
-        ? 'the repository has a pipeline already; leave --ci out and copy the jobs'
-        : 'name another folder: `iamctl init FOLDER`',
-    })
+    throw new CommandError(
+      exitCodes.error,
+      `nothing was written: ${there.join(', ')} ${there.length === 1 ? 'exists' : 'exist'}`,
+      {
+        hint: there.includes(shown({ below: repository, path: '.gitlab-ci.yml' }))
+          ? 'the repository has a pipeline already; leave --ci out and copy the jobs'
+          : 'name another folder: `iamctl init FOLDER`',
+      },
+    )
   const packed = packs ? await packItself(env) : undefined
   for (const { below, path, text } of texts)
     await writeBelow(below, path, text, { overwrite: false })
@@ -105,6 +130,8 @@ export const beginEstate = async (
     ci: wish.ci ?? null,
     package: wish.ci === undefined ? null : wish.package,
     files: paths,
+    kept: kept.map(({ path }) => path),
+    notIgnored: await unlisted(folder, kept),
     secrets: secretNames(texts),
   }
 }

@@ -22,6 +22,8 @@ export interface NewFile {
   /** From the folder of the estate; of a pipeline, from the root of the repository. */
   readonly path: string
   readonly isPipeline?: boolean
+  /** A new repository often has one already: that one stays. */
+  readonly mayExist?: boolean
   readonly text: string
 }
 
@@ -94,6 +96,16 @@ const fillSecrets = (text: string, names: readonly string[]): string =>
       names.map((name) => `${indent}${name}: \${{ secrets.${name} }}\n`).join(''),
     )
 
+export const ignoreFile = '.gitignore'
+
+/** What an estate keeps out of Git and a `.gitignore` does not list. */
+export const notIgnored = (listed: string, wanted: string): string[] => {
+  const known = new Set(listed.split('\n').map((line) => line.trim()))
+  return wanted
+    .split('\n')
+    .filter((line) => line !== '' && !line.startsWith('#') && !known.has(line))
+}
+
 const read = (...names: readonly string[]): Promise<string> =>
   readFile(packageFile(...names), 'utf8')
 
@@ -109,9 +121,9 @@ const realmFiles = async ({ template, realm }: Wish): Promise<NewFile[]> => {
 
 const shared = async (): Promise<NewFile[]> => [
   { path: 'iamctl.yaml', text: await read('templates', 'realms', 'iamctl.yaml') },
-  { path: 'README.md', text: await read('templates', 'realms', 'README.md') },
+  { path: 'README.md', mayExist: true, text: await read('templates', 'realms', 'README.md') },
   // npm would leave it out of the package under its own name.
-  { path: '.gitignore', text: await read('templates', 'realms', 'gitignore') },
+  { path: ignoreFile, mayExist: true, text: await read('templates', 'realms', 'gitignore') },
   ...(await Promise.all(
     ['estate', 'realm'].map(async (name) => ({
       path: `.iamctl/${name}.schema.json`,

@@ -4,18 +4,33 @@ import type { Begun } from '../../../init/begin.ts'
 import { printErr, printOut } from '../../streams.ts'
 import { harmless, onErr } from '../elements/text.ts'
 
-const step = (command: string, meaning: string): string => `  ${command.padEnd(34)} ${meaning}`
+/** A column of commands and one of what each does. */
+const table = (steps: readonly (readonly [string, string])[]): string[] => {
+  const width = Math.max(...steps.map(([command]) => command.length))
+  return steps.map(([command, meaning]) => `  ${command.padEnd(width)}  ${meaning}`)
+}
 
 const nameOf = (ci: string): string => (ci === 'github' ? 'GitHub' : 'GitLab')
 
-const nextSteps = ({ folder, realm, server, ci, package: installed, secrets }: Begun): string[] => [
-  `Realm ${realm} is ready to be applied. Next steps:`,
-  ...(folder === '.' ? [] : [step(`cd ${folder}`, '')]),
-  step('iamctl validate', 'offline check, every problem with its line'),
-  step('iamctl dev', 'try it on this machine: secrets are generated, every save is applied'),
-  step(`iamctl login --server ${server}`, 'sign in'),
-  step('iamctl plan', 'show the changes'),
-  step('iamctl apply', 'apply them'),
+const keptFiles = ({ kept, notIgnored }: Begun): string[] => [
+  ...(kept.length === 0 ? [] : [`Kept as found: ${kept.join(', ')}.`]),
+  ...(notIgnored.length === 0 ? [] : [`Add to .gitignore: ${notIgnored.join(' ')}`]),
+]
+
+const nextSteps = (begun: Begun): string[] => [
+  `Realm ${begun.realm} is ready to be applied. Next steps:`,
+  ...(begun.folder === '.' ? [] : [`  cd ${begun.folder}`]),
+  ...table([
+    ['iamctl validate', 'offline check, every problem with its line'],
+    ['iamctl dev', 'try it on this machine: secrets are generated, every save is applied'],
+    [`iamctl login --server ${begun.server}`, 'sign in'],
+    ['iamctl plan', 'show the changes'],
+    ['iamctl apply', 'apply them'],
+  ]),
+  ...needs(begun),
+]
+
+const needs = ({ realm, ci, package: installed, secrets }: Begun): string[] => [
   ...(secrets.length === 0
     ? []
     : ['', `plan and apply take secrets from the environment: ${secrets.join(', ')}`]),
@@ -37,6 +52,7 @@ const nextSteps = ({ folder, realm, server, ci, package: installed, secrets }: B
 export const showBegun = (begun: Begun, { quiet }: { readonly quiet: boolean }): void => {
   printOut(begun.files.map(harmless).join('\n'))
   if (quiet) return
-  const [first = '', ...rest] = nextSteps(begun).map((line) => harmless(line).trimEnd())
-  printErr(['', onErr('bold', first), ...rest].join('\n'))
+  const [first = '', ...rest] = nextSteps(begun).map(harmless)
+  const kept = keptFiles(begun).map(harmless)
+  printErr([...kept, '', onErr('bold', first), ...rest].join('\n'))
 }

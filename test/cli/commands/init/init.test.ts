@@ -166,12 +166,26 @@ describe('init', () => {
 
   it('overwrites nothing, and then writes nothing', async () => {
     const { run, folder } = home()
-    writeFileSync(join(folder, 'README.md'), 'mine')
+    writeFileSync(join(folder, 'iamctl.yaml'), 'mine')
     const { code, stderr } = await run(['init', '--realm', 'shop'])
     expect(code).toBe(1)
-    expect(stderr).toContain('README.md exists')
+    expect(stderr).toContain('iamctl.yaml exists')
+    expect(readFileSync(join(folder, 'iamctl.yaml'), 'utf8')).toBe('mine')
+    expect(readdirSync(folder).filter((name) => name !== '.config')).toEqual(['iamctl.yaml'])
+  })
+
+  it('keeps the README.md and the .gitignore of a new repository, and says what Git should ignore', async () => {
+    const { run, folder } = home()
+    writeFileSync(join(folder, 'README.md'), 'mine')
+    writeFileSync(join(folder, '.gitignore'), 'node_modules/\n.env\n')
+    const { code, stdout, stderr } = await run(['init', '--realm', 'shop'])
+    expect(code, stderr).toBe(0)
     expect(readFileSync(join(folder, 'README.md'), 'utf8')).toBe('mine')
-    expect(readdirSync(folder).filter((name) => name !== '.config')).toEqual(['README.md'])
+    expect(readFileSync(join(folder, '.gitignore'), 'utf8')).toBe('node_modules/\n.env\n')
+    expect(stdout.split('\n')).not.toContain('README.md')
+    expect(stderr).toContain('Kept as found: README.md, .gitignore.')
+    expect(stderr).toContain('Add to .gitignore: .iamctl-dev/ *.plan secrets/ *secrets.json\n')
+    expect((await run(['validate'])).code).toBe(0)
   })
 
   it.each([
