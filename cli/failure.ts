@@ -128,7 +128,7 @@ const ofUsage = ({ message }: CommanderError): Failure => {
     .replaceAll(/\s*\n\s*/g, ' ')
     .replace(/(unknown option '-[^'=]*)=.*'/, "$1'")
     // The hint says more than the most similar word.
-    .replace(/^(unknown command '[^']*') \(Did you mean .*\)$/, '$1')
+    .replace(/^(unknown (?:command|option) '[^']*') \(Did you mean .*\)$/, '$1')
     .replace(/(for '(?:login|set-password)'.* but got \d+): .*/, '$1.')
     .trim()
   return { ...plain, exitCode: exitCodes.error, code: 'usage', message: `${words} (see --help)` }

@@ -6,6 +6,7 @@ import { commandGroups } from './commands/index.ts'
 import { exitCodeHelp } from './exit.ts'
 import { failureOf } from './failure.ts'
 import { handleSignals } from './interruption.ts'
+import { helpAsFlag, refuseStrangers } from './invocation/asked-help.ts'
 import { givenFlags } from './invocation/command.ts'
 import { isOn } from './invocation/flags.ts'
 import { wantsJson } from './invocation/output.ts'
@@ -90,20 +91,33 @@ export const createProgram = (word?: string): Command => {
 const isShown = (error: unknown): error is CommanderError =>
   error instanceof CommanderError && (error.exitCode === 0 || error.code === 'commander.help')
 
-/** What to run in place of a word that no command has. */
+/** What to write in place of a word or an option that does not exist. */
 const hintOf = async (
   program: Command,
   argv: readonly string[],
   error: unknown,
 ): Promise<string | null> => {
-  if (!(error instanceof CommanderError) || error.code !== 'commander.unknownCommand') return null
-  const [, word = ''] = /unknown command '([^']*)'/.exec(error.message) ?? []
-  const { hintFor } = await import('./invocation/unknown-command.ts')
-  return hintFor(program, argv.slice(2), word) ?? null
+  if (!(error instanceof CommanderError)) return null
+  const line = argv.slice(2)
+  const { code, message } = error
+  if (code === 'commander.unknownCommand') {
+    const [, word = ''] = /unknown command '([^']*)'/.exec(message) ?? []
+    const { hintFor } = await import('./invocation/unknown-command.ts')
+    return hintFor(program, line, word) ?? null
+  }
+  const { formatHint, optionHint } = await import('./invocation/unknown-option.ts')
+  if (code === 'commander.unknownOption') {
+    const [, option = ''] = /unknown option '([^'=]*)/.exec(message) ?? []
+    const [, similar] = /\(Did you mean ([^ ?]+)\?\)/.exec(message) ?? []
+    return optionHint(program, line, option, similar) ?? null
+  }
+  const [, format] = /^error: option '-o, --output <format>' argument '([^']*)'/.exec(message) ?? []
+  return (format && formatHint(program, line, format)) ?? null
 }
 
-export const run = async (argv: readonly string[]): Promise<void> => {
+export const run = async (given: readonly string[]): Promise<void> => {
   followReaders()
+  const argv = helpAsFlag(given)
   const [, , word] = argv
   if (word === undefined) return printOut(welcome)
   // As kubectl, terraform and git have it.
@@ -111,6 +125,7 @@ export const run = async (argv: readonly string[]): Promise<void> => {
   // Completion answers about all commands.
   const program = createProgram(word === '__complete' ? undefined : word)
   try {
+    refuseStrangers(program, argv.slice(2))
     await program.parseAsync(argv)
   } catch (error) {
     if (isShown(error)) {

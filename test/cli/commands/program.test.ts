@@ -61,6 +61,11 @@ describe('the help', () => {
     expect(stdout).toMatch(/^Usage: iamctl keys rotate .*Examples?:\n.*iamctl keys rotate\b/s)
   })
 
+  it('of a command is what `iamctl help` and its words show', async () => {
+    const { stdout } = await home().run(['users', 'import', '--help'])
+    expect(await home().run(['help', 'users', 'import'])).toEqual({ code: 0, stdout, stderr: '' })
+  })
+
   it('is the answer to half a command, with exit code 1', async () => {
     const { code, stdout, stderr } = await home().run(['keys'])
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
@@ -128,6 +133,42 @@ describe('what is not understood', () => {
     expect(hint).toContain(`\`${meant}`)
     expect(more).toEqual([])
   })
+
+  it.each([
+    ['apply --dry-run', 'iamctl plan'],
+    ['apply -auto-approve', '--auto-approve'],
+    ['plan -detailed-exitcode', '--detailed-exitcode'],
+    ['plan -out=change.plan', '--out'],
+    ['plan -out change.plan', '--out'],
+    ['apply -f shop.yaml', 'iamctl COMMAND realm.yaml'],
+    ['apply -y', '--auto-approve'],
+    ['apply --force', '--auto-approve'],
+    ['export -n acme', '--realm'],
+    ['get users --json', '-o json'],
+    ['plan -v', '--debug'],
+    ['events --since 1h', '--from'],
+    ['plan --detailed-exit-code', '--detailed-exitcode'],
+    ['login --password', 'IAMCTL_PASSWORD'],
+  ])('%s gets the option to write', async (line, meant) => {
+    const { code, stdout, stderr } = await home().run(line.split(' '))
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    const [message, hint, ...more] = stderr.trimEnd().split('\n')
+    expect(message).toMatch(/^iamctl: .*\(see --help\)$/)
+    expect(message).not.toContain('Did you mean')
+    expect(hint).toContain(meant)
+    expect(more).toEqual([])
+  })
+
+  it.each(['help plann', 'plann --help', 'help users imprt', 'users imprt -h'])(
+    'gets no help about everything: %s',
+    async (line) => {
+      const { code, stdout, stderr } = await home().run(line.split(' '))
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toMatch(
+        /^iamctl: unknown command '(?:plann|imprt)' .*\n {2}did you mean `iamctl/,
+      )
+    },
+  )
 
   it('has hints that name commands which exist', async () => {
     const program = createProgram()
