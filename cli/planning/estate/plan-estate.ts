@@ -4,7 +4,10 @@
 
 import type { Connection } from '../../client/connect.ts'
 import { CommandError, type ExitCode, exitCodes } from '../../exit.ts'
+import { checkPlanFile } from '../../load/plan-file.ts'
+import { writeHere } from '../../write-below.ts'
 import { isEmpty, type Plan } from '../plan.ts'
+import { serializePlan } from '../saved.ts'
 import {
   type EstateFiles,
   type FilesView,
@@ -18,7 +21,6 @@ import {
   refuseUnplanned,
   validFiles,
 } from './estate.ts'
-import { checkPlanFile, writePlanFile } from './plan-file.ts'
 
 export interface PlanView extends FilesView {
   /** `isWhole` where every realm has its plan. */
@@ -80,7 +82,7 @@ const goThrough = async (
 
 const save = async ({ flags: { out }, view, quiet }: PlanRequest, plan: Plan): Promise<void> => {
   if (out === undefined) return
-  await writePlanFile(out, plan)
+  await writeHere(out, serializePlan(plan), { overwrite: true, mode: 0o600 })
   if (!quiet) view.saved(out)
 }
 

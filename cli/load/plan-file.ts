@@ -1,11 +1,8 @@
-/** The file of `plan --out`: only its owner may read it, and no other file is lost to it. */
+/** The file that `plan --out` names. */
 
 import { lstatSync, readFileSync } from 'node:fs'
-import { CommandError, exitCodes } from '../../exit.ts'
-import { ownFile } from '../../load/own-files.ts'
-import { writeHere } from '../../write-below.ts'
-import type { Plan } from '../plan.ts'
-import { serializePlan } from '../saved.ts'
+import { CommandError, exitCodes } from '../exit.ts'
+import { ownFile } from './own-files.ts'
 
 const refuse = (file: string, problem: string): never => {
   throw new CommandError(exitCodes.error, `--out ${file} ${problem}`, {
@@ -20,6 +17,3 @@ export const checkPlanFile = (file: string): void => {
   if (!found?.isFile() || found.size === 0) return
   if (!ownFile(readFileSync(file, 'utf8'))) refuse(file, 'exists and is not a saved plan')
 }
-
-export const writePlanFile = (file: string, plan: Plan): Promise<void> =>
-  writeHere(file, serializePlan(plan), { overwrite: true, mode: 0o600 })
