@@ -268,7 +268,7 @@ describe.each(backends)('the device grant on $name', (backend) => {
     now += 601_000
     await tidy(site.server.areas)
     expect(await errorOf(device_code)).toBe('expired_token')
-    now += 3600_000
+    now += 600_000
     await tidy(site.server.areas)
     expect(await errorOf(device_code)).toBe('invalid_grant')
   })
