@@ -61,6 +61,22 @@ describe('the API description', () => {
     )
   })
 
+  it('says where a POST needs no body, and that clients register with JSON (RFC 7591 §3.1)', () => {
+    const bodyOf = (id: string) =>
+      operations.find(({ operationId }) => operationId === id)?.requestBody
+    for (const id of ['create-scim-token', 'regenerate-client-secret', 'rollback-realm'])
+      expect([id, bodyOf(id)?.required]).toEqual([id, false])
+    for (const id of [
+      'create-role',
+      'create-user-credential',
+      'replace-settings',
+      'register-client',
+    ])
+      expect([id, bodyOf(id)?.required]).toEqual([id, true])
+    for (const id of ['register-client', 'update-registered-client'])
+      expect(Object.keys(bodyOf(id)?.content ?? {})).toEqual(['application/json'])
+  })
+
   it('has SCIM, with its media type, parameters and errors', () => {
     const scim = operations.filter(({ path }) => path.includes('/scim/v2'))
     expect(scim.map(({ method, path }) => `${method} ${path.split('/scim/v2')[1]}`).sort()).toEqual(

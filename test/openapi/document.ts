@@ -22,7 +22,10 @@ export interface Operation {
   readonly tags: readonly string[]
   readonly security: readonly Readonly<Record<string, unknown>>[]
   readonly parameters?: readonly { readonly name: string; readonly in: string }[]
-  readonly requestBody?: { readonly content: Readonly<Record<string, Media>> }
+  readonly requestBody?: {
+    readonly required: boolean
+    readonly content: Readonly<Record<string, Media>>
+  }
   readonly responses: Readonly<Record<string, DocumentedReply>>
   readonly 'x-permission'?: RoutePermission
   readonly 'x-resource-type'?: string

@@ -48,6 +48,17 @@ const withFailures = (method: string, operation: Json): Json => {
   return { ...operation, responses: { ...Object.fromEntries(failures), ...responses } }
 }
 
+/** A POST without a body is one of an empty object, where that is a valid body. */
+const withOptionalBody = (method: string, operation: Json): Json => {
+  const { requestBody } = operation
+  if (method !== 'post' || !isObject(requestBody)) return operation
+  const [media] = Object.values(requestBody['content'] as Record<string, { schema: JsonSchema }>)
+  const { type, required = [], oneOf, minProperties } = media?.schema ?? {}
+  const isOptional =
+    type === 'object' && required.length === 0 && !oneOf && minProperties === undefined
+  return isOptional ? { ...operation, requestBody: { ...requestBody, required: false } } : operation
+}
+
 /** As a reader fills them in: the path from left to right, then the query, then headers. */
 const inOrder = (operation: Json): Json => {
   const parameters = operation['parameters'] as readonly { readonly in: string }[] | undefined
@@ -90,7 +101,8 @@ export const complete = (made: object, problem: JsonSchema): Json => {
       if (!methods.has(method)) continue
       const told = operation as Json
       for (const tag of told['tags'] as string[]) tags.add(tag)
-      operations[method] = withFailures(method, inOrder(hoist(told) as Json))
+      const whole = withOptionalBody(method, inOrder(told))
+      operations[method] = withFailures(method, hoist(whole) as Json)
     }
     paths[path] = operations
   }

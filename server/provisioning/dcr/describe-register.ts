@@ -23,6 +23,7 @@ const metadataBody = {
     redirect_uris: { type: 'array', items: { type: 'string', format: 'uri' } },
     grant_types: { type: 'array', items: { type: 'string' } },
   },
+  minProperties: 1,
   additionalProperties: true,
 } as const
 
@@ -39,7 +40,7 @@ const described = (
     tags: ['protocol'],
     response: { ...success, ...refusals },
   },
-  config: { events, ...(body ? { body } : {}) },
+  config: { events, ...(body ? { body, bodyTypes: ['application/json'] } : {}) },
 })
 
 const client = { description: 'The client as it is registered.', ...clientSchema }
