@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
+import { problemReply } from '#server/http/problem-schema.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { UpstreamRefused } from './protocol.ts'
 
@@ -24,6 +25,7 @@ const description = {
         description: 'An EntityDescriptor.',
         content: { 'application/samlmetadata+xml': { schema: { type: 'string' } } },
       },
+      404: problemReply('There is no such provider, or its protocol has no metadata.'),
     },
   },
 }

@@ -77,6 +77,22 @@ describe('the API description', () => {
       expect(Object.keys(bodyOf(id)?.content ?? {})).toEqual(['application/json'])
   })
 
+  it('has the failures of every route outside the admin API, also those of a request that is too large', () => {
+    const open = operations.filter(({ path }) => path.startsWith('/realms/'))
+    const failures = ({ responses }: Operation) =>
+      Object.keys(responses).filter((one) => one >= '4')
+    expect(open.filter((one) => failures(one).length === 0)).toEqual([])
+    const statuses = (id: string) =>
+      failures(operations.find(({ operationId }) => operationId === id) ?? ({} as Operation))
+    expect(statuses('create-ssf-stream')).toEqual(
+      expect.arrayContaining(['400', '401', '403', '404', '409', '413', '414', '415', '503']),
+    )
+    for (const id of ['leave-for-broker-logout', 'broker-signed-out', 'read-broker-metadata'])
+      expect(statuses(id), id).toContain('404')
+    for (const id of ['register-client', 'create-uma-resource', 'request-token'])
+      expect(statuses(id), id).toEqual(expect.arrayContaining(['413', '414', '415']))
+  })
+
   it('has SCIM, with its media type, parameters and errors', () => {
     const scim = operations.filter(({ path }) => path.includes('/scim/v2'))
     expect(scim.map(({ method, path }) => `${method} ${path.split('/scim/v2')[1]}`).sort()).toEqual(

@@ -3,6 +3,7 @@
  * name.
  */
 
+import { STATUS_CODES } from 'node:http'
 import { isObject, type JsonSchema } from '#schemas/json-schema.ts'
 import { problems } from '#schemas/problems.ts'
 
@@ -11,7 +12,7 @@ type Json = Record<string, unknown>
 const methods = new Set(['get', 'post', 'put', 'patch', 'delete'])
 
 /** How any request may fail, and what only some may. */
-const always = [400, 429, 500, 503]
+const always = [400, 414, 429, 500, 503]
 const signedIn = [401, 403, 404]
 const writing = [409, 412, 413, 415]
 
@@ -19,7 +20,8 @@ const titleOf = (status: number): string =>
   Object.values(problems)
     .filter((problem) => problem.status === status)
     .map(({ title }) => title)
-    .join('; or: ')
+    .join('; or: ') ||
+  (STATUS_CODES[status] ?? '')
 
 const problemName = (status: number): string => `problem-${status}`
 
@@ -36,10 +38,23 @@ const problemReplies = (): Json =>
     ]),
   )
 
+/** What every request may exceed, in the shape of the other errors of the operation. */
+const withLimits = ({ requestBody }: Json, responses: Json): Json => {
+  const shape = responses['400'] ?? responses['404']
+  if (!isObject(shape) || !isObject(shape['content'])) return responses
+  const statuses = requestBody === undefined ? [414] : [413, 414, 415]
+  const limits = statuses.map((status) => [
+    String(status),
+    { ...structuredClone(shape), description: titleOf(status) },
+  ])
+  return { ...Object.fromEntries(limits), ...responses }
+}
+
 /** Pages tell their failures themselves; what answers JSON has problem documents for those it does not name. */
 const withFailures = (method: string, operation: Json): Json => {
   const { responses, 'x-permission': permission } = operation
-  if (!isObject(responses) || permission === undefined) return operation
+  if (!isObject(responses)) return operation
+  if (permission === undefined) return { ...operation, responses: withLimits(operation, responses) }
   const statuses = [...always, ...signedIn, ...(method === 'get' ? [] : writing)].sort()
   const failures = statuses.map((status) => [
     String(status),

@@ -14,10 +14,9 @@ import type {
   RouteOptions,
 } from 'fastify'
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import { problems } from '#schemas/problems.ts'
 import { type CallerKind, eventsOf } from '#server/http/caller.ts'
 import { isKnown } from '#server/http/etag.ts'
-import { bodyOf } from '../action.ts'
+import { problemSchema } from '#server/http/problem-schema.ts'
 import { release } from '../build-info.ts'
 import { complete } from './openapi-document.ts'
 
@@ -145,37 +144,6 @@ const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = ({
       ...(permission === undefined ? { security: securityOf(config.callers, isWrite) } : secured),
     },
   }
-}
-
-const problemSchema: JsonSchema = {
-  title: 'problem',
-  ...bodyOf(
-    {
-      type: { type: 'string', format: 'uri' },
-      title: { type: 'string' },
-      status: { type: 'integer' },
-      detail: { type: 'string' },
-      instance: { type: 'string', format: 'uri-reference' },
-      code: { type: 'string', enum: Object.keys(problems) },
-      requestId: { type: 'string' },
-      errors: {
-        type: 'array',
-        items: bodyOf({
-          field: { type: 'string', description: 'JSON pointer into the body, or a parameter.' },
-          code: { type: 'string' },
-          message: { type: 'string' },
-        }),
-      },
-      errorCount: {
-        type: 'integer',
-        description:
-          'How many errors there are, where `errors` names the first of them; 1,000 at most are counted.',
-      },
-    },
-    ['type', 'title', 'status', 'detail', 'instance', 'code', 'requestId'],
-  ),
-  // Some problems carry more, such as the seconds after which to try again.
-  additionalProperties: true,
 }
 
 const optionsFor = (baseUrl: string): FastifyDynamicSwaggerOptions => ({

@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { PageContext } from '#server/http/pages/context.ts'
 import type { Pages } from '#server/http/pages/pages.ts'
+import { problemReply } from '#server/http/problem-schema.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { brokerUrl } from '../addresses.ts'
 import { arrivalOf, landingOf, resumeParameter, takeRawForms } from '../arrival.ts'
@@ -57,6 +58,8 @@ const page = {
   content: { 'text/html': { schema: { type: 'string' } } },
 }
 
+const noProvider = problemReply('There is no such provider.')
+
 const describeLeave = {
   schema: {
     operationId: 'leave-for-broker-logout',
@@ -70,6 +73,7 @@ const describeLeave = {
     response: {
       200: page,
       303: { description: 'There is no such sign-out in this browser.', type: 'null' },
+      404: noProvider,
     },
   },
 }
@@ -82,6 +86,7 @@ const describeBack = {
     response: {
       303: { description: 'To where the sign-out leads.', type: 'null' },
       400: refused,
+      404: noProvider,
     },
   },
   config: { events: ['LOGOUT'] as const },
@@ -96,6 +101,7 @@ const describeTold = {
       200: { ...page, description: 'The sessions have ended; a SAML provider gets a form back.' },
       303: { description: 'Back to the provider, with our answer.', type: 'null' },
       400: refused,
+      404: noProvider,
     },
   },
   config: {

@@ -3,6 +3,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
+import { problemReply } from '#server/http/problem-schema.ts'
 import { urlOf } from '../endpoint.ts'
 import type { PollRequest } from './poll-requests.ts'
 import type { SignalRoute } from './receiver.ts'
@@ -33,11 +34,26 @@ const replies: Readonly<Record<number, object>> = {
   204: { description: 'Done.', type: 'null' },
 }
 
-const schemaOf = (operationId: string, { summary, status = 200 }: Described) => ({
+const refusals: Readonly<Record<number, object>> = {
+  400: problemReply('A field is missing or wrong.'),
+  401: problemReply('The access token is missing or not accepted.'),
+  403: problemReply('The token or the receiver is not allowed this.'),
+  404: problemReply('There is no such realm or stream.'),
+  409: problemReply('The receiver has a stream already, or it was changed at the same moment.'),
+  429: problemReply('Too many requests.'),
+  500: problemReply('The server failed.'),
+  503: problemReply('The server cannot do this now.'),
+}
+
+const schemaOf = (
+  operationId: string,
+  { summary, status = 200 }: Described,
+  refused: Readonly<Record<number, object>> = refusals,
+) => ({
   operationId,
   summary,
   tags: ['protocol'],
-  response: { [status]: replies[status] ?? {} },
+  response: { ...refused, [status]: replies[status] ?? {} },
 })
 
 const describe = (operationId: string, described: Described) => ({
@@ -74,7 +90,11 @@ export const signalRoutes = (
     app.get<SignalRoute>(
       url,
       {
-        schema: schemaOf(operationId, { summary: 'Where the realm sends security events from' }),
+        schema: schemaOf(
+          operationId,
+          { summary: 'Where the realm sends security events from' },
+          { 404: problemReply('There is no such realm.') },
+        ),
         config: { events: [] },
       },
       requests.configuration,
