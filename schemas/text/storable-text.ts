@@ -4,6 +4,10 @@
 export const beginningOf = (text: string, length: number): string =>
   text.slice(0, length).replace(/[\ud800-\udbff]$/, '')
 
+/** The end of a text, likewise. */
+export const endOf = (text: string, length: number): string =>
+  text.slice(-length).replace(/^[\udc00-\udfff]/, '')
+
 /** What the text is; undefined where it can be stored. */
 export const unstorable = (text: string): string | undefined => {
   if (text.includes('\0')) return 'text with a NUL character'

@@ -2,6 +2,7 @@
 
 import type { Channel } from '#schemas/drivers/messaging.ts'
 import { emailErrors, nameOf } from '#schemas/text/names.ts'
+import { beginningOf } from '#schemas/text/storable-text.ts'
 
 /** E.164. */
 const phoneNumber = /^\+[1-9][0-9]{6,14}$/
@@ -24,7 +25,7 @@ export const recipientOf = (channel: Channel, to: string): string =>
 export const maskedRecipient = (channel: Channel, to: string): string => {
   if (channel !== 'EMAIL') return `…${to.slice(-2)}`
   const at = to.lastIndexOf('@')
-  return `${to.slice(0, 1)}…${at < 0 ? '' : to.slice(at)}`
+  return `${beginningOf(to, 1)}…${at < 0 ? '' : to.slice(at)}`
 }
 
 /** No line of a header ends where a value says so (CVE-2025-7962). */

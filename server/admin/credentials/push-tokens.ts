@@ -1,6 +1,7 @@
 /** Addresses of devices for push messages. The token itself is stored sealed and never shown again. */
 
 import { messagingDrivers } from '#schemas/drivers/messaging.ts'
+import { endOf } from '#schemas/text/storable-text.ts'
 import {
   listPushTokens,
   pushTokenContext,
@@ -86,7 +87,7 @@ export const pushTokenActions = (parts: PushTokenParts): Action[] => {
           platform,
           driver: driver ?? '',
           token: JSON.stringify(keyring.seal(token ?? '', pushTokenContext(realm, id))),
-          token_hint: (token ?? '').slice(-4),
+          token_hint: endOf(token ?? '', 4),
           created_at: before?.created_at ?? clock.now(),
           last_seen_at: null,
         }

@@ -4,6 +4,7 @@
  * challenge is signed, once.
  */
 
+import { endOf } from '#schemas/text/storable-text.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken, sha256 } from '#server/platform/random.ts'
@@ -112,7 +113,7 @@ export const createDevices = ({
       platform,
       driver: driverOf[platform],
       token: JSON.stringify(sealed),
-      token_hint: pushToken.slice(-4),
+      token_hint: endOf(pushToken, 4),
       created_at: clock.now(),
       last_seen_at: null,
     }

@@ -286,6 +286,18 @@ describe.each(backends)('bodies on $name', (backend) => {
     }
   })
 
+  it('of which a part is shown are stored, and shown up to a whole character', async () => {
+    const user = await server.admin.send('POST', `${base}/users`, { username: 'pushed' })
+    const token = await server.admin.send('POST', `${base}/messaging/push-tokens`, {
+      userId: user.body.userId,
+      deviceId: 'phone',
+      platform: 'ios',
+      driver: 'apns',
+      token: 'token-of-a-phone-\u{1f600}abc',
+    })
+    expect(token).toMatchObject({ status: 201, body: { tokenMasked: '…abc' } })
+  })
+
   it('never lead to a failure of the server, whatever a field holds', async () => {
     const junk: Readonly<Record<string, readonly unknown[]>> = {
       string: ['\u0000', '\ud800', 'x'.repeat(5_000), { toString: 1 }],
