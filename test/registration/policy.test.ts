@@ -45,6 +45,21 @@ const refusals: readonly [
     'invalid_redirect_uri',
   ],
   [
+    'a frame at logout of another host (OIDC Front-Channel Logout §2)',
+    {},
+    { ...web, frontchannel_logout_uri: 'https://evil.example/' },
+    'invalid_client_metadata',
+  ],
+  [
+    'a frame at logout of another port',
+    {},
+    {
+      redirect_uris: ['https://app.example/cb'],
+      frontchannel_logout_uri: 'https://app.example:8443/',
+    },
+    'invalid_client_metadata',
+  ],
+  [
     'the password grant',
     {},
     { ...web, grant_types: ['authorization_code', 'password'] },
@@ -115,6 +130,12 @@ describe.each(anyBackend)('the policy of registration on $name', (backend) => {
     // Nothing has changed, and the token is the same.
     expect((await site.manage('GET', url, own)).body.redirect_uris).toEqual(web.redirect_uris)
     await site.allow(clean)
+  })
+
+  it('takes a frame at logout of the same site', async () => {
+    const metadata = { ...web, frontchannel_logout_uri: new URL('/out', web.redirect_uris[0]).href }
+    const { status, body } = await site.register(metadata, token)
+    expect([status, body.frontchannel_logout_uri]).toEqual([201, metadata.frontchannel_logout_uri])
   })
 
   it('takes hosts below a pattern, and loopback addresses that are listed', async () => {

@@ -172,6 +172,19 @@ const checkSector = ({ subject_type, sector_identifier_uri }: Metadata, uris: re
     )
 }
 
+/** The page of another site, loaded in a frame at each logout, would learn the sessions of users (Front-Channel Logout §2). */
+const checkFrontchannel = (
+  { frontchannel_logout_uri: uri }: Metadata,
+  uris: readonly URL[],
+): void => {
+  if (uri === undefined) return
+  const origin = URL.parse(uri)?.origin
+  if (!uris.filter(isWeb).some((one) => one.origin === origin))
+    throw invalidMetadata(
+      `frontchannel_logout_uri: "${uri}" must have the scheme, host and port of one of redirect_uris (OIDC Front-Channel Logout §2)`,
+    )
+}
+
 /** Origins from which the pages of a public client call the token endpoint. */
 const originsOf = (uris: readonly URL[]): string[] => [
   ...new Set(uris.filter(isWeb).map(({ origin }) => origin)),
@@ -205,6 +218,7 @@ export const fieldsUnder = (metadata: Metadata, policy: Policy, scopes: readonly
   const returns = urlsOf('post_logout_redirect_uris', post_logout_redirect_uris)
   checkHosts('post_logout_redirect_uris', returns, metadata, policy)
   checkSector(metadata, uris)
+  checkFrontchannel(metadata, uris)
   const named = scopesOf(metadata, scopes)
   const stated = Object.entries(settings).flatMap(([name, [field]]) => {
     const value = metadata[name as keyof typeof settings]
