@@ -4,6 +4,8 @@
  */
 
 import { errors, type JWTPayload } from 'jose'
+import { Problem } from '#schemas/problems.ts'
+import { parseJson } from '#server/http/json.ts'
 import { typeOf } from '#server/keys/remote/verify-jwt.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
@@ -39,6 +41,21 @@ export const claimedParameters = (payload: JWTPayload): Parameters => {
   return parseParameters(text.toString())
 }
 
+/**
+ * What is wrong with the claims as text, verified before. One that stands twice is refused as a parameter is (RFC 6749 §3.1, RFC 7519
+ * §4): another reader may have taken the other. Endless nesting would exhaust the stack.
+ */
+const faultOfText = (token: string): string | undefined => {
+  const [, payload = ''] = token.split('.')
+  try {
+    parseJson(Buffer.from(payload, 'base64url').toString())
+    return undefined
+  } catch (error) {
+    if (error instanceof Problem) return error.message
+    throw error
+  }
+}
+
 /** What one kind of signed request has that the others have not. */
 export interface SignedRequestKind {
   /** Media types that the header may name; it may also name none, or `JWT`. */
@@ -68,6 +85,9 @@ export const createReadSignedRequest =
       const detail = ofToken ? cause.code : 'the keys are out of reach'
       throw refused('the request object is not one that the client signed for here', { detail })
     })
+    const fault = faultOfText(token)
+    if (fault !== undefined)
+      throw refused('a claim stands twice, or claims are nested too deep', { detail: fault })
     const type = typeOf(protectedHeader)
     if (type !== undefined && !['jwt', ...types].some((one) => one === type))
       throw refused('the type of the JWT is not that of such a request')

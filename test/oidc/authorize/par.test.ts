@@ -1,6 +1,7 @@
 /** Pushed requests (RFC 9126), request objects (RFC 9101) and signed responses (JARM), with third-party relying parties. */
 
 import {
+  CompactSign,
   exportJWK,
   type GenerateKeyPairResult,
   generateKeyPair,
@@ -335,6 +336,33 @@ describe.each(backends)('requests that do not travel in the open, on $name', (ba
         expect(answerOf(page)).toMatchObject({ error: 'invalid_request_object', state: 'outside' })
         expect((await alice.open(withObject(object))).status).toBe(400)
       }
+    })
+
+    it.each<[string, (claims: string) => string]>([
+      [
+        'a claim that stands twice (RFC 7519 §4)',
+        (claims) => `{"redirect_uri":"https://other.example/",${claims.slice(1)}`,
+      ],
+      [
+        'the same claim in another spelling',
+        (claims) => `{"st\\u0061te":"other",${claims.slice(1)}`,
+      ],
+      [
+        'claims without an end',
+        (claims) => `{"claims":${'['.repeat(9000)}${']'.repeat(9000)},${claims.slice(1)}`,
+      ],
+    ])('are refused with %s', async (_name, change) => {
+      const [, body = ''] = (await sign({})).split('.')
+      const claims = Buffer.from(body, 'base64url').toString()
+      const request = await new CompactSign(Buffer.from(change(claims)))
+        .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+        .sign(keys.privateKey)
+      const { status, body: told } = await site.post('/par', {
+        client_id: web.clientId,
+        client_secret: web.secret,
+        request,
+      })
+      expect([status, told.error]).toEqual([400, 'invalid_request_object'])
     })
 
     it.each(['application/oauth-authz-req+jwt', 'OAuth-Authz-Req+JWT', 'application/jwt', 'JWT'])(
