@@ -52,12 +52,19 @@ const fits = ({ type }: SignatureMethod, key: KeyObject): boolean =>
   key.asymmetricKeyType === type &&
   (type !== 'rsa' || (key.asymmetricKeyDetails?.modulusLength ?? 0) >= RSA_BITS)
 
+/** How r and s of ECDSA are written: side by side, or in ASN.1. */
+export type EcdsaEncoding = 'ieee-p1363' | 'der'
+
+/** XML Signature carries them side by side (RFC 4050 §3.3). */
+const inXml: readonly EcdsaEncoding[] = ['ieee-p1363']
+
 /** The key that made the signature; the algorithm is checked against the type of each key. */
 export const verifiedBy = (
   keys: readonly KeyObject[],
   algorithm: string,
   data: string,
   signature: Buffer,
+  encodings = inXml,
 ): KeyObject => {
   const method = signatureMethod(algorithm)
   const able = keys.filter((key) => fits(method, key))
@@ -67,9 +74,8 @@ export const verifiedBy = (
       `no signing certificate of the sender fits ${algorithm} (RSA keys need ${RSA_BITS} bits); register one`,
     )
   const bytes = Buffer.from(data)
-  // XML Signature carries r and s side by side (RFC 4050 §3.3), not in ASN.1.
   const found = able.find((key) =>
-    verify(method.hash, bytes, { key, dsaEncoding: 'ieee-p1363' }, signature),
+    encodings.some((dsaEncoding) => verify(method.hash, bytes, { key, dsaEncoding }, signature)),
   )
   return (
     found ??

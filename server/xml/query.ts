@@ -6,7 +6,7 @@
 
 import type { KeyObject } from 'node:crypto'
 import { deflateRawSync } from 'node:zlib'
-import { rsaSha256, verifiedBy } from './algorithms.ts'
+import { type EcdsaEncoding, rsaSha256, verifiedBy } from './algorithms.ts'
 import { decodeBase64, readDeflated } from './encoded.ts'
 import { MESSAGE_LIMIT } from './parse.ts'
 import { refuse } from './refused.ts'
@@ -104,11 +104,14 @@ export const readQuery = (query: string, limit = MESSAGE_LIMIT): QueryMessage =>
   }
 }
 
+/** The bindings do not say which; OpenSAML, for one, signs queries in the form of Java, which is ASN.1. */
+const inQuery: readonly EcdsaEncoding[] = ['ieee-p1363', 'der']
+
 /** The key of the sender that signed the query; `XmlRefused` when none did. */
 export const verifyQuery = ({ signature }: QueryMessage, keys: readonly KeyObject[]): KeyObject =>
   signature === undefined
     ? refuse('unsigned', 'the query is not signed; it needs SigAlg and Signature')
-    : verifiedBy(keys, signature.algorithm, signature.octets, signature.value)
+    : verifiedBy(keys, signature.algorithm, signature.octets, signature.value, inQuery)
 
 /** A query with a message, signed where a key is given: append it to the URL of the receiver. */
 export const writeQuery = async (

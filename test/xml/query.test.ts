@@ -126,12 +126,15 @@ describe('a signed query', () => {
     const strong = octets({ algorithm: `${more}rsa-sha512` })
     expect(verify(signedQuery(strong, undefined, 'sha512'))).toBe(undefined)
     const onCurve = octets({ algorithm: `${more}ecdsa-sha256` })
-    const value = sign('sha256', Buffer.from(onCurve), {
-      key: curved.privateKey,
-      dsaEncoding: 'ieee-p1363',
-    })
-    const query = `${onCurve}&Signature=${encodeURIComponent(value.toString('base64'))}`
-    expect(verifyQuery(readQuery(query), [curved.publicKey])).toBe(curved.publicKey)
+    // Side by side as XML Signature has them, or in ASN.1 as OpenSAML writes them.
+    for (const dsaEncoding of ['ieee-p1363', 'der'] as const) {
+      const { privateKey: key, publicKey } = curved
+      const value = sign('sha256', Buffer.from(onCurve), { key, dsaEncoding })
+      const query = `${onCurve}&Signature=${encodeURIComponent(value.toString('base64'))}`
+      expect(verifyQuery(readQuery(query), [publicKey])).toBe(publicKey)
+      const changed = query.replace('SigAlg=', 'RelayState=x&SigAlg=')
+      expect(refusalOf(() => verifyQuery(readQuery(changed), [publicKey]))).toBe('signature')
+    }
   })
 })
 
