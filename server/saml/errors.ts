@@ -9,6 +9,7 @@ const codes = {
   NoPassive: 'Responder',
   /** Not every application could be told of a logout (SAML Core §3.7.3.2): the session itself has ended. */
   PartialLogout: 'Success',
+  ProxyCountExceeded: 'Responder',
   RequestDenied: 'Requester',
   RequestUnsupported: 'Requester',
   /** SAML Core §4.1.3.3. */

@@ -3,7 +3,7 @@
 import { constants, createDecipheriv, privateDecrypt } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { statement } from '#server/storage/statements.ts'
-import { decryptElement, readElement, readSigned, xmlName } from '#server/xml/index.ts'
+import { childrenOf, decryptElement, readElement, readSigned, xmlName } from '#server/xml/index.ts'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
 import { addPerson, change, newPerson, type Person } from '../oidc/relying-party.ts'
 import { anyBackend } from '../support/backends.ts'
@@ -58,6 +58,34 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
 
   const ask = async (inside: string, attributes: Record<string, string> = {}) =>
     sentOf(await alice.open(askUrl(site, { inside, attributes })))
+
+  /** The last session, as a sign-in at the identity provider would have made it. */
+  const cameFrom = async (issuer: string): Promise<void> => {
+    const { storage } = site.server.areas
+    const { db } = storage
+    await site.admin('POST', '/identity-providers', {
+      alias: 'hub',
+      protocol: 'oidc',
+      config: { issuer, clientId: 'acme' },
+    })
+    const { id } = await db
+      .selectFrom('documents')
+      .select('id')
+      .where('kind', '=', 'identity-provider')
+      .executeTakeFirstOrThrow()
+    const { sid, realm, user_id, created_at, expires_at } = await db
+      .selectFrom('sessions')
+      .selectAll()
+      .where('realm', '=', 'acme')
+      .orderBy('created_at', 'desc')
+      .executeTakeFirstOrThrow()
+    const none = { upstream_sid: null, upstream_name: null, data: '' }
+    const row = { sid, provider: id, realm, user_id, issuer, subject: 's', created_at, expires_at }
+    await storage.commit([
+      statement(db.insertInto('broker_sessions').values({ ...row, ...none })),
+      statement(db.updateTable('sessions').set({ amr: '["fed"]' }).where('sid', '=', sid)),
+    ])
+  }
 
   describe('that must be signed', () => {
     beforeAll(() => change(site, providerPath(), { options: { wantAuthnRequestsSigned: true } }))
@@ -246,6 +274,31 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
     ])
     expect(await told(`${ac}:Password`)).toBe('Responder/NoPassive')
     expect(await told('https://refeds.org/profile/sfa')).toBe('Success')
+  })
+
+  it('names the identity provider that the session came from, unless a ProxyCount of 0 forbids it', async () => {
+    const person = newPerson(site)
+    const authorities = async () => {
+      const { assertion } = await verifiedOf(site, await person.open(askUrl(site)))
+      const context = only(assertion, 'saml:AuthnStatement', 'saml:AuthnContext')
+      return childrenOf(context, 'saml:AuthenticatingAuthority').map(({ text }) => text)
+    }
+    const direct = (count: string) =>
+      `<samlp:Scoping ProxyCount="${count}"><samlp:RequesterID>https://x.example</samlp:RequesterID></samlp:Scoping>`
+    const passive = async (inside: string) => {
+      const asked = askUrl(site, { inside, attributes: { IsPassive: 'true' } })
+      return statusOf(sentOf(await person.open(asked)))
+    }
+    await person.signIn(askUrl(site))
+    expect([await authorities(), await passive(direct('0'))]).toEqual([[], 'Success'])
+    await cameFrom('https://hub.example')
+    expect(await authorities()).toEqual(['https://hub.example'])
+    expect(await passive(direct('1'))).toBe('Success')
+    expect(await passive(direct('0'))).toBe('Responder/NoPassive')
+    const page = await person.open(askUrl(site, { inside: direct('0') }))
+    expect(page.body).toContain('name="password"')
+    const told = await verifiedOf(site, await person.signIn(askUrl(site, { inside: direct('0') })))
+    expect(told.xml).not.toContain('AuthenticatingAuthority')
   })
 
   it.each([

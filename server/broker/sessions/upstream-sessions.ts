@@ -4,13 +4,14 @@
  */
 
 import { createSecretKey } from 'node:crypto'
+import type { ExpressionBuilder } from 'kysely'
 import type { Clock } from '#server/platform/clock.ts'
 import { decrypt, encrypt } from '#server/platform/sealing.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedStatement } from '#server/storage/prepared.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { BrokerSessionRow } from '#server/storage/tables/broker-tables.ts'
-import type { SessionRow } from '#server/storage/tables/tables.ts'
+import type { SessionRow, Tables } from '#server/storage/tables/tables.ts'
 import type { EndedUpstream, UpstreamIdentity, UpstreamSession } from '../protocol.ts'
 
 /** Of an identity, the part that outlives the sign-in. Plain JSON, with an ID token in it: keep it encrypted. */
@@ -51,6 +52,15 @@ const openSession = preparedStatement(
       .onConflict((conflict) => conflict.columns(['sid', 'provider']).doUpdateSet(columns))
   },
 )
+
+/** The issuer that a session of ours last came from; part of a query. */
+export const upstreamIssuer = (eb: ExpressionBuilder<Tables, never>, sid: string) =>
+  eb
+    .selectFrom('broker_sessions')
+    .select('issuer')
+    .where('sid', '=', sid)
+    .orderBy('created_at', 'desc')
+    .limit(1)
 
 export const createUpstreamSessions = ({
   storage: { db },

@@ -25,6 +25,8 @@ export interface AssertionInput {
   readonly sessionIndex: string
   readonly nameId: NameId
   readonly contextClass: string
+  /** The identity provider that the session came from. */
+  readonly authority: string | null
   readonly attributes: readonly Attribute[]
   readonly now: number
 }
@@ -73,7 +75,7 @@ const conditionsOf = ({ provider, options, now }: AssertionInput): Template =>
  * to come, and would keep their session for longer than the realm allows.
  */
 const authnStatementOf = (input: AssertionInput): Template => {
-  const { issuer, session, sessionIndex, contextClass, now } = input
+  const { issuer, session, sessionIndex, contextClass, authority, now } = input
   const longestMs = issuer.settings.ssoSessionMaxLifespan * 1000
   return element(
     'saml:AuthnStatement',
@@ -82,7 +84,15 @@ const authnStatementOf = (input: AssertionInput): Template => {
       SessionIndex: sessionIndex,
       SessionNotOnOrAfter: instant(Math.min(session.expires_at, now + longestMs)),
     },
-    [element('saml:AuthnContext', {}, [element('saml:AuthnContextClassRef', {}, contextClass)])],
+    [
+      element('saml:AuthnContext', {}, [
+        element('saml:AuthnContextClassRef', {}, contextClass),
+        // A URI (SAML Core §3.4.1.5.2); some providers of OAuth have none.
+        authority !== null && URL.canParse(authority)
+          ? element('saml:AuthenticatingAuthority', {}, authority)
+          : undefined,
+      ]),
+    ],
   )
 }
 

@@ -1,6 +1,7 @@
 /** The NameID by which a service provider knows a user (SAML Core §8.3). */
 
 import { type NameIdFormat, nameIdFormats } from '#schemas/drivers/saml.ts'
+import { upstreamIssuer } from '#server/broker/sessions/upstream-sessions.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { randomBytes } from '#server/platform/random.ts'
 import { told } from '#server/sessions/saml-sessions.ts'
@@ -43,9 +44,11 @@ export interface KnownThere {
   readonly persistent: string | null
   /** What it was told of the session (`told` of server/sessions). */
   readonly told: string | null
+  /** The identity provider that the session last came from: its entity ID or issuer. */
+  readonly authority: string | null
 }
 
-const nothingKnown: KnownThere = { persistent: null, told: null }
+const nothingKnown: KnownThere = { persistent: null, told: null, authority: null }
 
 /** In one query: on PostgreSQL each is a round trip. */
 const readKnown = preparedQuery(
@@ -59,6 +62,7 @@ const readKnown = preparedQuery(
         .where('user_id', '=', userId)
         .as('persistent'),
       told(eb, { sid, clientId }).as('told'),
+      upstreamIssuer(eb, sid).as('authority'),
     ]),
 )
 

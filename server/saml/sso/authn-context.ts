@@ -3,7 +3,13 @@
  * where it is true of the session: what asks for a password is not met by a passkey.
  */
 
-import { isEnough, levels, singleFactor, twoFactors } from '#server/sign-in/flow/levels.ts'
+import {
+  federated,
+  isEnough,
+  levels,
+  singleFactor,
+  twoFactors,
+} from '#server/sign-in/flow/levels.ts'
 import type { SessionRow } from '#server/storage/tables/tables.ts'
 
 export type Comparison = 'exact' | 'minimum' | 'maximum' | 'better'
@@ -41,11 +47,17 @@ const classOf = (name: string): ContextClass | undefined =>
 
 type Session = Pick<SessionRow, 'acr' | 'amr'>
 
+const methodsOf = ({ amr }: Pick<SessionRow, 'amr'>): readonly string[] => JSON.parse(amr)
+
+/** Whether the user signed in at another identity provider. */
+export const isFederated = (session: Pick<SessionRow, 'amr'>): boolean =>
+  methodsOf(session).includes(federated)
+
 /** Whether it is true of the session: a stronger one holds what a weaker class says. */
-const holds = (name: string, { acr, amr }: Session): boolean => {
+const holds = (name: string, session: Session): boolean => {
   const wanted = classOf(name)
-  if (!wanted || !isEnough(acr, wanted.level)) return false
-  return wanted.method === undefined || (JSON.parse(amr) as string[]).includes(wanted.method)
+  if (!wanted || !isEnough(session.acr, wanted.level)) return false
+  return wanted.method === undefined || methodsOf(session).includes(wanted.method)
 }
 
 /** What a session is by itself. */

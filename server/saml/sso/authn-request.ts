@@ -142,6 +142,10 @@ const subjectOf = (message: XmlElement): Pick<SsoRequest, 'subject'> => {
   return { subject: { format, value: nameId.text.trim() } }
 }
 
+/** SAML Core §3.4.1.5: a count of zero forbids a sign-in at another identity provider. */
+const isDirect = (message: XmlElement): boolean =>
+  /^0+$/.test(childOf(message, 'samlp:Scoping')?.attributes['ProxyCount'] ?? '')
+
 /** A SamlStatusError tells the service provider what is wrong. */
 export const checkAuthnRequest = (
   issuer: Issuer,
@@ -165,6 +169,7 @@ export const checkAuthnRequest = (
     ...(relayState === undefined ? {} : { relayState }),
     forceAuthn: flagOf(message, 'ForceAuthn') || options.forceAuthn,
     isPassive,
+    ...(isDirect(message) ? { isDirect: true } : {}),
     nameId: nameIdOf(message, provider, options),
     ...(context ? { context } : {}),
     ...subjectOf(message),

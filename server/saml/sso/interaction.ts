@@ -10,7 +10,7 @@ import type { Issuer } from '#server/tokens/issuers.ts'
 import type { NameIds } from '../assertion/name-id.ts'
 import { SamlStatusError } from '../errors.ts'
 import type { ServiceProvider } from '../service-provider.ts'
-import { metClass, wantedLevel } from './authn-context.ts'
+import { isFederated, metClass, wantedLevel } from './authn-context.ts'
 import type { SsoRequest } from './sso-request.ts'
 
 export type Need =
@@ -23,8 +23,8 @@ export const aimedLevel = ({ context }: SsoRequest): string | undefined =>
   wantedLevel(context) ?? undefined
 
 /** Whether the session is good, but for its level: then it is strengthened, and nothing is asked twice. */
-export const stepsUp = ({ forceAuthn, subject }: SsoRequest): boolean =>
-  !forceAuthn && subject === undefined
+export const stepsUp = ({ forceAuthn, subject, isDirect }: SsoRequest): boolean =>
+  !forceAuthn && subject === undefined && !isDirect
 
 export const createInteraction =
   (nameIds: Pick<NameIds, 'isSubject'>) =>
@@ -47,6 +47,14 @@ export const createInteraction =
         throw new SamlStatusError(
           'UnknownPrincipal',
           'another user signed in than the one asked for',
+        )
+      return { kind: 'sign-in' }
+    }
+    if (request.isDirect && isFederated(found.session)) {
+      if (signedInSince)
+        throw new SamlStatusError(
+          'ProxyCountExceeded',
+          'the user signed in at another identity provider',
         )
       return { kind: 'sign-in' }
     }

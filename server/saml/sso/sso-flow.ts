@@ -25,6 +25,7 @@ import type { Answered, Respond, SignerFor } from '../assertion/response.ts'
 import { SamlStatusError } from '../errors.ts'
 import type { KeyUses } from '../key-uses.ts'
 import { optionsOf, type ServiceProvider } from '../service-provider.ts'
+import { isFederated } from './authn-context.ts'
 import type { createInteraction, Need } from './interaction.ts'
 import type { SsoJourney, SsoTrip, WaitingSso } from './sso-protocol.ts'
 import type { SsoRequest } from './sso-request.ts'
@@ -126,6 +127,7 @@ export const createSsoFlow = (parts: FlowParts) => {
       sessionIndex,
       nameId,
       contextClass,
+      authority: isFederated(session) ? known.authority : null,
       attributes: options.includeAttributes ? await attributesOf(issuer, provider, user) : [],
       now,
     })

@@ -11,6 +11,8 @@ export interface SsoRequest {
   readonly relayState?: string
   readonly forceAuthn: boolean
   readonly isPassive: boolean
+  /** Only a sign-in here will do, and none at another identity provider (`ProxyCount` of 0). */
+  readonly isDirect?: boolean
   readonly nameId: {
     readonly format: NameIdFormat
     /** Whether a persistent name may be made that there is not yet. */
