@@ -13,7 +13,7 @@ import {
 } from '../../invocation/shared-flags.ts'
 import type { Listen, ReconcileRequest } from '../../reconcile/reconcile-estate.ts'
 import { note } from '../../views/human/elements/note.ts'
-import { printJsonLine } from '../../views/json/json.ts'
+import { printRound } from '../../views/json/round.ts'
 
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 }
 
@@ -79,10 +79,7 @@ Examples:
   ),
   views: {
     human: async () => (await import('../../views/human/estate/reconcile.ts')).showRound,
-    json:
-      () =>
-      (report, nextInMs): void =>
-        printJsonLine({ ...report, nextInMs }),
+    json: () => printRound,
   },
   run: async (call, show: Show, paths) => {
     const { reconcileEstate } = await import('../../reconcile/reconcile-estate.ts')

@@ -13,6 +13,9 @@ export const printJson = (value: unknown): void => printOut(jsonText(value, 2))
 /** One line each (NDJSON). */
 export const printJsonLine = (value: unknown): void => printOut(jsonText(value))
 
+/** An error as programs get it. */
+export const failureValue = ({ isBug: _, ...failure }: Failure): Omit<Failure, 'isBug'> => failure
+
 /** One object on stderr: what is on stdout is either the result or nothing. */
-export const printFailure = ({ isBug: _, ...failure }: Failure): void =>
-  printErr(jsonText({ error: failure }))
+export const printFailure = (failure: Failure): void =>
+  printErr(jsonText({ error: failureValue(failure) }))

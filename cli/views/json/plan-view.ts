@@ -4,7 +4,7 @@ import type { ApplyView } from '../../apply/apply-estate.ts'
 import { failureOf } from '../../failure.ts'
 import { carriedByError } from '../../planning/estate/estate.ts'
 import type { PlanView } from '../../planning/estate/plan-estate.ts'
-import { printJson, printJsonLine } from './json.ts'
+import { failureValue, printJson, printJsonLine } from './json.ts'
 import { planOutput } from './plan.ts'
 
 export const planView: PlanView = {
@@ -24,7 +24,7 @@ export const applyView: ApplyView = {
     for (const result of results)
       printJsonLine(
         result.outcome === 'failed'
-          ? { realm: result.realm, outcome: 'failed', error: failureOf(result.error) }
+          ? { realm: result.realm, outcome: 'failed', error: failureValue(failureOf(result.error)) }
           : result,
       )
   },

@@ -171,6 +171,10 @@ describe('reconcile', () => {
       outcome: 'failed',
       realms: [{ error: { code: 'unreachable.refused', exitCode: 5 } }],
     })
+    // The fields that docs/output.md promises of every error.
+    expect(Object.keys(first?.realms[0]?.error ?? {}).sort()).toEqual(
+      'code details diagnostics errors exitCode hint message requestId status'.split(' '),
+    )
     for (const [report, most] of [
       [first, 2000],
       [second, 4000],
