@@ -356,10 +356,17 @@ describe('discovery', () => {
       ['userName', 'displayName'],
     )
     await site.scim.user('unique')
-    await site.scim.group('Unique')
+    const inner = await site.scim.group('Unique')
+    await site.scim.group('Around', { members: [{ value: inner.id }] })
+    const other = await site.scim.group('Other')
     const answers = [
       await site.scim.send('POST', '/Users', { schemas: [userSchema], userName: 'UNIQUE' }),
       await site.scim.send('POST', '/Groups', { schemas: [groupSchema], displayName: 'UNIQUE' }),
+      await site.scim.patch(`/Groups/${other.id}`, {
+        op: 'replace',
+        path: 'displayName',
+        value: 'unique',
+      }),
     ]
     for (const { body } of answers)
       expect(body).toMatchObject({ status: '409', scimType: 'uniqueness' })

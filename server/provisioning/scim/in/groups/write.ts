@@ -143,17 +143,15 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
       throw forbidden(`the group grants ${held}: SCIM changes no members of such a group`)
   }
 
+  /** In the whole realm: SCIM has no paths, and a sender finds a group by this name (RFC 7643 §7, uniqueness "server"). */
   const refuseTaken = async (
     { view }: ScimCall,
     displayName: string,
-    place: { readonly id: string; readonly parentId: string | null },
+    own: { readonly id: string },
   ): Promise<void> => {
     const wanted = displayName.toLowerCase()
     const taken = (await view.list(Group.kind)).some(
-      (group) =>
-        group.id !== place.id &&
-        group.parentId === place.parentId &&
-        displayNameOf(group).toLowerCase() === wanted,
+      (group) => group.id !== own.id && displayNameOf(group).toLowerCase() === wanted,
     )
     if (taken) throw new ScimError(409, 'displayName: another group has it already', 'uniqueness')
   }
@@ -231,7 +229,7 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
     create: async (call, { displayName, externalId, members }) => {
       const id = newId()
       const { name } = namedGroup(displayName)
-      await refuseTaken(call, displayName, { id, parentId: null })
+      await refuseTaken(call, displayName, { id })
       const moves = await movesOf(call, id, members)
       refuseSecondParent(moves.nested)
       const key = `/${name}`
