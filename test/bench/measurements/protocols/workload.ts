@@ -83,7 +83,18 @@ const startStorm = ({ url }: Server) =>
     ms: ROUND_MS,
   })
 
-const measureOn = async (backend: Backend, platform: Platform, trust: string): Promise<Row[]> => {
+interface Around {
+  readonly platform: Platform
+  /** A file with the certificate of the platform. */
+  readonly trust: string
+  /** Takes a storm in place of the server. */
+  readonly refuser: Server
+}
+
+const measureOn = async (
+  backend: Backend,
+  { platform, trust, refuser }: Around,
+): Promise<Row[]> => {
   const database = await backend.create()
   try {
     await database.withParts(fill(platform))
@@ -100,17 +111,22 @@ const measureOn = async (backend: Backend, platform: Platform, trust: string): P
     }
     const credentials = party.clientCredentials()
     const rounds = { credentials: [] as Load[], exchange: [] as Load[] }
-    const others = { alone: [] as Load[], besideGarbage: [] as Load[] }
+    const others = { alone: [] as Load[], elsewhere: [] as Load[], besideGarbage: [] as Load[] }
     const fewCredentials = () => load(server, ROUND_MS, () => credentials, OTHERS)
+    const besideStorm = async (target: Server): Promise<Load> => {
+      const storm = await startStorm(target)
+      const few = await fewCredentials()
+      await storm.ended
+      return few
+    }
     await load(server, WARM_UP_MS, () => credentials)
     await load(server, WARM_UP_MS, next)
     for (let round = 0; round < ROUNDS; round += 1) {
       rounds.credentials.push(await load(server, ROUND_MS, () => credentials))
       rounds.exchange.push(await load(server, ROUND_MS, next))
       others.alone.push(await fewCredentials())
-      const storm = await startStorm(server)
-      others.besideGarbage.push(await fewCredentials())
-      await storm.ended
+      others.elsewhere.push(await besideStorm(refuser))
+      others.besideGarbage.push(await besideStorm(server))
     }
     const rates = (loads: readonly Load[]): number[] => loads.map(({ perSecond }) => perSecond)
     const p99s = (loads: readonly Load[]): number[] =>
@@ -129,8 +145,13 @@ const measureOn = async (backend: Backend, platform: Platform, trust: string): P
       },
       rowOf(`client_credentials over ${OTHERS} connections`, others.alone),
       {
-        ...rowOf('the same beside a storm of garbage', others.besideGarbage),
+        ...rowOf('the same while a bare handler takes a storm of garbage', others.elsewhere),
+        'p99 × alone': medianRatio(p99s(others.elsewhere), p99s(others.alone)),
+      },
+      {
+        ...rowOf('the same while the server takes the storm', others.besideGarbage),
         'p99 × alone': medianRatio(p99s(others.besideGarbage), p99s(others.alone)),
+        'p99 × bare': medianRatio(p99s(others.besideGarbage), p99s(others.elsewhere)),
       },
     ]
   } finally {
@@ -138,25 +159,28 @@ const measureOn = async (backend: Backend, platform: Platform, trust: string): P
   }
 }
 
-export const measureWorkload: Measurement = async ({ backends }) => {
+export const measureWorkload: Measurement = async ({ backends, serveScript }) => {
   const folder = mkdtempSync(join(tmpdir(), 'iamctl-bench-'))
   const platform = await openPlatform()
   platform.keys = [await makeKey('RS256')]
   const trust = join(folder, 'ca.pem')
   writeFileSync(trust, platform.receiver.certificate)
+  const refuser = await serveScript('bare-refuser')
   try {
     const rows: Row[] = []
-    for (const backend of backends) rows.push(...(await measureOn(backend, platform, trust)))
+    for (const backend of backends)
+      rows.push(...(await measureOn(backend, { platform, trust, refuser })))
     return {
       title: 'tokens for the JWTs of workloads',
       notes: [
         `${ROUNDS} interleaved rounds of ${ROUND_MS} ms over ${CONNECTIONS} connections; the keys of the issuer are known`,
         'the aim is 60 % of client_credentials: a signature is verified besides the one that is made',
-        `the storm: ${GARBAGE} JWTs that are none, evenly over ${GARBAGE_CONNECTIONS} connections, from a thread of its own`,
+        `the storm: ${GARBAGE} JWTs that are none, evenly over ${GARBAGE_CONNECTIONS} connections, from a thread of its own; to the server, and to a bare handler that refuses after a second as well, which shows what the storm costs the machine`,
       ],
       rows,
     }
   } finally {
+    await refuser.stop()
     await platform.close()
     rmSync(folder, { recursive: true, force: true })
   }
