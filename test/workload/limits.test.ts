@@ -5,8 +5,10 @@ import { findCredential } from '#server/provisioning/workload/credentials.ts'
 import { createExchange } from '#server/provisioning/workload/exchange.ts'
 import { createJudge } from '#server/provisioning/workload/judge.ts'
 import { refusalTimes } from '#server/provisioning/workload/refusal-time.ts'
+import { readWorkloadToken } from '#server/provisioning/workload/workload-token.ts'
 import { claimsOf } from '../oidc/fixture.ts'
 import { anyBackend } from '../support/backends.ts'
+import { watchWork } from '../support/database/work.ts'
 import { audience, openWorkloadSite, type WorkloadSite } from './fixture.ts'
 import { makeKey } from './platform.ts'
 
@@ -129,7 +131,11 @@ describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) 
       },
     })
     const ask = (subjectToken: string) =>
-      exchange(issuer, { subjectToken, scope: undefined, sourceIp: '::1', fault: undefined })
+      exchange(issuer, {
+        token: readWorkloadToken(subjectToken),
+        scope: undefined,
+        sourceIp: '::1',
+      })
     const jwt = await world.jwt()
     for (let i = 0; i < 5; i += 1) expect(await ask(`${jwt.slice(0, -6)}forged`)).toBeUndefined()
     expect(taken).toEqual([])
@@ -137,6 +143,17 @@ describe.each(anyBackend)('limits of the workload endpoint on $name', (backend) 
     expect(await ask(jwt)).toMatchObject({ token_type: 'Bearer' })
     await expect(ask(jwt)).rejects.toMatchObject({ code: 'rate-limited', extra: { retryAfter: 7 } })
     expect(new Set(taken)).toEqual(new Set([`acme\n${world.platform.issuer}`]))
+  })
+
+  it('a text that is no JWT costs the database no query', async () => {
+    const selects = async (jwt: string) => {
+      const end = watchWork(world.site.server.areas.storage)
+      expect((await world.exchange(jwt)).status).toBe(401)
+      return end().filter((text) => text.startsWith('select'))
+    }
+    await world.exchange('garbage')
+    expect(await selects('garbage')).toEqual([])
+    expect(await selects(await world.jwt({ sub: 'other' }))).not.toEqual([])
   })
 
   it('every cause of a refusal is told after the same time', async () => {

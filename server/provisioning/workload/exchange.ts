@@ -18,7 +18,7 @@ import type { Accepted, Judge, Judgement } from './judge.ts'
 import { workloadScopes } from './judge.ts'
 import type { Refusals } from './refusals.ts'
 import { runUrlOf } from './run-url.ts'
-import { readWorkloadToken, type WorkloadClaims } from './workload-token.ts'
+import type { WorkloadClaims, WorkloadToken } from './workload-token.ts'
 
 export interface ExchangeParts {
   readonly judge: Judge
@@ -32,11 +32,10 @@ export interface ExchangeParts {
 }
 
 export interface ExchangeRequest {
-  readonly subjectToken: string
+  /** With the fault of the request, where its form alone is refused. */
+  readonly token: WorkloadToken
   readonly scope: string | undefined
   readonly sourceIp: string
-  /** Why the form alone is refused. */
-  readonly fault: string | undefined
 }
 
 export interface ExchangeAnswer {
@@ -138,9 +137,8 @@ export const createExchange = (parts: ExchangeParts): Exchange => {
   }
 
   return async (issuer, request) => {
-    const read = readWorkloadToken(request.subjectToken)
-    const { claims } = read
-    const judged = await judge(issuer, { ...read, fault: request.fault ?? read.fault })
+    const { claims } = request.token
+    const judged = await judge(issuer, request.token)
     if (judged.fault !== undefined) return refuse(issuer, request, claims, judged)
     const { credential } = judged
     const wait = await perIssuer.take(`${issuer.name}\n${credential.doc.issuer}`)
