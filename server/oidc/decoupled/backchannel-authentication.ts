@@ -13,6 +13,7 @@ import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Mint } from '#server/tokens/mint.ts'
+import { SubjectMissingError } from '#server/tokens/subject.ts'
 import type { Verifier } from '#server/tokens/verify.ts'
 import type { Post } from '#server/users/messages/post.ts'
 import type { Users } from '#server/users/users.ts'
@@ -116,6 +117,20 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
   const { issuers, authenticateClient, users, sessions, verifier, mint, storage, post } = parts
   const { requests, messageFor, parametersOf, recordRefusal, agents } = parts
 
+  /** Nothing where the user has none for the client: no token could be issued. */
+  const subjectOf = async (
+    issuer: Issuer,
+    client: TokenClient,
+    user: UserRow,
+  ): Promise<string | undefined> => {
+    try {
+      return await mint.subject(issuer, client, user)
+    } catch (error) {
+      if (error instanceof SubjectMissingError) return undefined
+      throw error
+    }
+  }
+
   const ofIdToken = async (
     issuer: Issuer,
     client: TokenClient,
@@ -128,7 +143,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
     const session =
       sid === undefined ? undefined : await sessions.findBySid(issuer.name, sid, issuer.settings)
     const user = session?.user ?? (await users.find(issuer.name, sub))
-    const same = user && (await mint.subject(issuer, client, user)) === sub
+    const same = user && (await subjectOf(issuer, client, user)) === sub
     return same ? user : undefined
   }
 
@@ -150,6 +165,10 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
         ? await ofIdToken(issuer, client, hint)
         : (await users.findByLogin(issuer.name, hint, { withEmail }))?.user
     if (user?.enabled !== 1 || user.locked !== 0) throw unknownUser('there is no such user')
+    if ((await subjectOf(issuer, client, user)) === undefined)
+      throw unknownUser('there is no such user', {
+        detail: 'the client has no subject for the user',
+      })
     return user
   }
 

@@ -6,11 +6,13 @@ import type { Claims } from '#server/tokens/claims/mapper.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import type { Mint } from '#server/tokens/mint.ts'
+import { SubjectMissingError } from '#server/tokens/subject.ts'
 import type { Preflights } from '../cors.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf } from '../parameters.ts'
+import { refuseToken } from './bearer.ts'
 import { type UserTokenParts, userTokenOf } from './user-token.ts'
 
 export interface UserinfoParts extends UserTokenParts {
@@ -50,15 +52,20 @@ export const userinfo = (parts: UserinfoParts): Endpoint => {
     const options = { form: formOf(request) }
     const { client, grant, user, scope } = await userTokenOf(parts, issuer, request, reply, options)
     const data = grant && grantsStore.dataOf(grant)
-    const answer = await mint.userinfo({
-      issuer,
-      client,
-      user,
-      scope,
-      // What one client asked for is not for another that exchanged its token.
-      requestedClaims: grant?.client_id === client.id ? data?.userinfoClaims : undefined,
-      authentication: { sid: grant?.sid ?? undefined, organization: data?.organization },
-    })
+    const answer = await mint
+      .userinfo({
+        issuer,
+        client,
+        user,
+        scope,
+        // What one client asked for is not for another that exchanged its token.
+        requestedClaims: grant?.client_id === client.id ? data?.userinfoClaims : undefined,
+        authentication: { sid: grant?.sid ?? undefined, organization: data?.organization },
+      })
+      .catch((error) => {
+        // The subject of the token is gone, such as an address that the user no longer has.
+        throw error instanceof SubjectMissingError ? refuseToken(issuer, error.message) : error
+      })
     const alg = client.doc.userinfoSignedResponseAlg
     if (alg === undefined) return reply.type('application/json; charset=utf-8').send(textOf(answer))
     const signed = { ...answer, iss: issuer.url, aud: client.clientId }

@@ -9,7 +9,14 @@ import { tidy } from '#server/run/housekeeping.ts'
 import { backends } from '../../support/backends.ts'
 import { runJobs } from '../../support/jobs.ts'
 import { claimsOf, type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
-import { addPerson, hiddenFields, newPerson, type Page, type Person } from '../relying-party.ts'
+import {
+  addPerson,
+  change,
+  hiddenFields,
+  newPerson,
+  type Page,
+  type Person,
+} from '../relying-party.ts'
 
 const grantType = 'urn:openid:params:grant-type:ciba'
 
@@ -233,6 +240,27 @@ describe.each(backends)('CIBA on $name', (backend) => {
       signed,
     )
     expect([status, body.error]).toEqual([400, 'invalid_request'])
+  })
+
+  it('asks no user whom the client has no subject for, which no approval could help', async () => {
+    const byEmail = await site.client({
+      clientId: 'by-email',
+      grantTypes: ['CIBA'],
+      subjectClaim: 'email',
+    })
+    const carlId = await addPerson(site, 'carl')
+    const carl = newPerson(site)
+    await carl.signIn(`${site.issuer}/login`, 'carl')
+    const fields = { scope: 'openid', login_hint: 'carl', binding_message: 'by email' }
+    const { auth_req_id } = (await begin(fields, byEmail)).body
+    await decide(carl, 'by email', 'allow')
+    const { id_token } = (await ask(auth_req_id, byEmail)).body
+    expect(claimsOf(id_token)['sub']).toBe('carl@acme.example')
+    await change(site, `/users/${carlId}`, { email: null })
+    for (const hint of [{}, { login_hint: '', id_token_hint: id_token }]) {
+      const { status, body } = await begin({ ...fields, ...hint }, byEmail)
+      expect([status, body.error]).toEqual([400, 'unknown_user_id'])
+    }
   })
 
   it.each([

@@ -7,6 +7,7 @@ import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { backends } from '../../support/backends.ts'
 import { type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
+import { change } from '../relying-party.ts'
 import { accessTokenOf, addUser, type IssuedGrant, issueGrant, openSession } from '../users.ts'
 
 describe.each(backends)('userinfo on $name', (backend) => {
@@ -251,5 +252,21 @@ describe.each(backends)('userinfo on $name', (backend) => {
     }
     now += 301_000
     expect((await ask(token)).status).toBe(401)
+  })
+
+  it('takes no token of a user whom the client has no subject for any more (RFC 6750 §3.1)', async () => {
+    const byEmail = await site.client({
+      clientId: 'by-email',
+      grantTypes: ['refresh_token'],
+      subjectClaim: 'email',
+    })
+    const bea = await addUser(site, { username: 'bea', email: 'bea@acme.example' })
+    const issued = await issueGrant(site, byEmail, bea, { scope: ['openid'] })
+    const token = await accessTokenOf(site, byEmail, bea, issued.grant, ['openid'])
+    expect((await ask(token)).body).toEqual({ sub: 'bea@acme.example' })
+    await change(site, `/users/${bea.id}`, { email: null })
+    const { status, headers, body } = await ask(token)
+    expect([status, body.error]).toEqual([401, 'invalid_token'])
+    expect(headers.get('www-authenticate')).toContain('error="invalid_token"')
   })
 })
