@@ -112,6 +112,15 @@ export const certificatesOf = (role: Placed): Readonly<Record<Use, readonly X509
   return { signing: forUse('signing'), encryption: forUse('encryption') }
 }
 
+/** The algorithms that the role can decrypt (SAML Metadata §2.4.1.1): URIs; none where it does not say. */
+export const encryptionMethodsOf = (role: Placed): ReadonlySet<string> =>
+  new Set(
+    placed(role, 'md:KeyDescriptor')
+      .filter((key) => usesOf(key).includes('encryption'))
+      .flatMap((key) => placed(key, 'md:EncryptionMethod'))
+      .flatMap(({ element }) => element.attributes['Algorithm']?.trim() ?? []),
+  )
+
 /** In English where there is a choice, since a document has one name for all languages. */
 export const displayNameOf = (role: Placed): string | undefined => {
   const names = placed(role, 'md:Extensions')

@@ -11,6 +11,7 @@ import {
 } from '#schemas/kinds/clients/saml-client.ts'
 import { followersOf } from '#schemas/marks.ts'
 import { readCertificate } from '#schemas/public-keys/certificates.ts'
+import { namespaces } from '#server/xml/index.ts'
 import type { SpMetadata } from './sp-metadata.ts'
 
 export type ImportedFields = FollowedFields &
@@ -60,6 +61,24 @@ export const followedFields = (metadata: SpMetadata): FollowedFields => {
   })
 }
 
+const { xenc, xenc11 } = namespaces
+
+/**
+ * The algorithms of assertions that will be encrypted, where the service provider names its own and cannot do with the usual
+ * ones. Never AES-CBC: metadata that nobody signed could ask for it.
+ */
+const algorithmsOf = ({ encryptionMethods: known }: SpMetadata) => {
+  const lacks = (usual: string, other: string): boolean => !known.has(usual) && known.has(other)
+  return {
+    encryptionAlgorithm: lacks(`${xenc11}aes256-gcm`, `${xenc11}aes128-gcm`)
+      ? ('aes128-gcm' as const)
+      : undefined,
+    keyTransportAlgorithm: lacks(`${xenc11}rsa-oaep`, `${xenc}rsa-oaep-mgf1p`)
+      ? ('rsa-oaep-mgf1p' as const)
+      : undefined,
+  }
+}
+
 const optionsOf = (metadata: SpMetadata): ImportedFields['options'] =>
   set<ImportedFields['options']>({
     nameIdFormat: metadata.nameIdFormats.flatMap((urn) => nameIdFormatOf(urn) ?? [])[0],
@@ -68,6 +87,7 @@ const optionsOf = (metadata: SpMetadata): ImportedFields['options'] =>
     // One that has SOAP alone is asked over it.
     backChannelSloEnabled:
       (!browserLogoutOf(metadata) && soapLogoutOf(metadata) !== undefined) || undefined,
+    ...algorithmsOf(metadata),
   })
 
 /** Everything that the metadata says about a new service provider. */

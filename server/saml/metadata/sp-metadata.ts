@@ -11,6 +11,7 @@ import {
   certificatesOf,
   checked,
   displayNameOf,
+  encryptionMethodsOf,
   flagOf,
   indexOf,
   locationOf,
@@ -47,6 +48,8 @@ export interface SpMetadata {
   readonly nameIdFormats: readonly string[]
   readonly signing: readonly X509Certificate[]
   readonly encryption: readonly X509Certificate[]
+  /** URIs of the algorithms that it decrypts; empty where it does not say. */
+  readonly encryptionMethods: ReadonlySet<string>
   readonly wantAssertionsSigned: boolean
   readonly authnRequestsSigned: boolean
 }
@@ -146,6 +149,7 @@ const read = (received: string, question: MetadataQuestion): SpMetadata => {
     nameIdFormats: placed(role, 'md:NameIDFormat').map((format) => format.element.text.trim()),
     signing,
     encryption,
+    encryptionMethods: encryptionMethodsOf(role),
     wantAssertionsSigned: flagOf(role, 'WantAssertionsSigned') ?? false,
     authnRequestsSigned,
   }

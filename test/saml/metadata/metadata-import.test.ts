@@ -155,6 +155,32 @@ describe.each(anyBackend)('metadata of service providers on $name', (backend) =>
     ])
   })
 
+  it('takes the algorithms that the service provider decrypts, but for AES-CBC', async () => {
+    const optionsWith = async (entityId: string, ...uris: string[]) => {
+      const methods = uris.map((uri) => `<md:EncryptionMethod Algorithm="${uri}"/>`).join('')
+      const key = keyDescriptor(sender.certificate, 'encryption')
+      const inside = key.replace('</md:KeyDescriptor>', `${methods}$&`) + post
+      const { encryptionAlgorithm, keyTransportAlgorithm } = (await send(sp(entityId, inside))).body
+        .options
+      return [encryptionAlgorithm, keyTransportAlgorithm]
+    }
+    const [xenc, xenc11] = ['http://www.w3.org/2001/04/xmlenc#', 'http://www.w3.org/2009/xmlenc11#']
+    const old = [`${xenc}rsa-oaep-mgf1p`, `${xenc}aes256-cbc`]
+    expect(await optionsWith('https://none.example')).toEqual([null, null])
+    expect(await optionsWith('https://old.example', ...old)).toEqual([null, 'rsa-oaep-mgf1p'])
+    expect(
+      await optionsWith(
+        'https://small.example',
+        ...old,
+        `${xenc11}aes128-gcm`,
+        `${xenc11}rsa-oaep`,
+      ),
+    ).toEqual(['aes128-gcm', null])
+    expect(
+      await optionsWith('https://all.example', `${xenc11}aes256-gcm`, `${xenc11}aes128-gcm`),
+    ).toEqual([null, null])
+  })
+
   it('takes what node-saml writes', async () => {
     const saml = new SAML({
       issuer: 'node-saml',
