@@ -9,6 +9,7 @@ import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import type { Estate } from './estate.ts'
 import { findFiles, isRealmFile } from './files.ts'
+import { isKeycloakRealm } from './keycloak-realm.ts'
 import { joinParts, type RealmParts } from './parts.ts'
 import { isBelow } from './paths.ts'
 import { textWhereText } from './variables/text-places.ts'
@@ -111,7 +112,9 @@ export const narrowed = async (
   const others: Node[] = []
   const unreadable: string[] = []
   for (const source of await otherSources(narrowing)) {
-    const { documents, diagnostics } = readDocuments(source)
+    const read = readDocuments(source)
+    const { diagnostics } = read
+    const documents = read.documents.filter((one) => !isKeycloakRealm(one))
     const ignored: Diagnostic[] = []
     others.push(
       ...documents.map((one) => textWhereText(fillVariables(one, narrowing.variables, ignored))),

@@ -7,6 +7,7 @@ import type { Kind } from '#schemas/kind.ts'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { childrenOf } from '#schemas/registry.ts'
 import type { Diagnostic } from '../diagnostics.ts'
+import { isKeycloakRealm, keycloakHint } from './keycloak-realm.ts'
 import {
   describe,
   isNull,
@@ -46,6 +47,13 @@ const realmOf = (document: Node, diagnostics: Diagnostic[]): string | undefined 
   const refuse = (code: string, message: string, node: Node, hint: string): undefined => {
     diagnostics.push({ severity: 'error', code, message, place: placeOfNode(node), hint })
   }
+  if (isKeycloakRealm(document))
+    return refuse(
+      'realm-of-keycloak',
+      'this is a realm of Keycloak, whose fields are others',
+      document,
+      keycloakHint,
+    )
   if (document.type !== 'map')
     return refuse(
       'realm-document',

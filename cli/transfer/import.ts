@@ -9,6 +9,7 @@ import type { Api } from '../client/api.ts'
 import { ProblemError } from '../client/http/errors.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { underWay } from '../interruption.ts'
+import { hasKeycloakFields, keycloakHint } from '../load/keycloak-realm.ts'
 import { parseTemplate } from '../load/variables/template.ts'
 import { approve } from '../views/human/estate/approval.ts'
 
@@ -51,11 +52,6 @@ const literal = (value: unknown, file: string): unknown => {
     .join('')
 }
 
-/** Fields that every version of Keycloak writes into an export of a realm, and that a realm does not have here. */
-const foreign = ['keycloakVersion', 'sslRequired', 'requiredCredentials']
-
-const isForeign = (document: Doc): boolean => foreign.some((field) => field in document)
-
 export const documentIn = async (file: string): Promise<Doc> => {
   const content = file === '-' ? await text(process.stdin) : await readFile(file, 'utf8')
   const isJson = /^\s*\{/.test(content)
@@ -73,9 +69,9 @@ export const documentIn = async (file: string): Promise<Doc> => {
     throw new CommandError(exitCodes.invalid, `${file} contains no realm`, {
       hint: 'create the file with `iamctl export -o json`',
     })
-  if (isForeign(value))
+  if (hasKeycloakFields((field) => Object.hasOwn(value, field)))
     throw new CommandError(exitCodes.invalid, `${file} is a realm of Keycloak`, {
-      hint: 'import its users with `iamctl users import`, and declare the rest in a realm file (`iamctl init`)',
+      hint: keycloakHint,
     })
   return { formatVersion, ...((isJson ? value : literal(value, file)) as Doc) }
 }
