@@ -240,6 +240,7 @@ export const openSelfService = (needs: SelfServiceNeeds) => {
         storage,
         users,
         sessions,
+        links: needs.users.links,
         recorder,
         jobs,
         clock,

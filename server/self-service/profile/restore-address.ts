@@ -1,7 +1,7 @@
 /**
  * The old address undoes a change of it. The link shows a page first, as mail scanners follow links too; its form restores
- * the address and revokes all access gained since: sessions, tokens, new credentials, and the password, which is reset by
- * mail to the restored address. Unknown, used and expired links get the same response.
+ * the address and revokes all access gained since: sessions, tokens, new credentials, new links to identity providers, and the
+ * password, which is reset by mail to the restored address. Unknown, used and expired links get the same response.
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
@@ -17,6 +17,7 @@ import { logoutQueue } from '#server/sessions/endings.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { ownEvent } from '#server/sign-in/actions/completed.ts'
 import { linkToken } from '#server/sign-in/authenticators/codes/email-link.ts'
+import { endClaimedLinks } from '#server/sign-in/brokers/claimed-links.ts'
 import { giveUp, holderOf } from '#server/sign-in/messages/claims.ts'
 import { signInPath } from '#server/sign-in/pages/addresses.ts'
 import type { Browser } from '#server/sign-in/pages/browser.ts'
@@ -27,6 +28,7 @@ import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import type { AddressUndoRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
+import type { Links } from '#server/users/links/links.ts'
 import { type AddressNotice, restoreAddressPath } from '#server/users/messages/address-notice.ts'
 import { type AddressUndos, addressUndoGuard } from '#server/users/messages/address-undos.ts'
 import type { Ranks } from '#server/users/permissions.ts'
@@ -41,6 +43,7 @@ export interface RestoreAddressParts extends PageScopeParts {
   readonly storage: Storage
   readonly users: Users
   readonly sessions: Sessions
+  readonly links: Pick<Links, 'unlinkSince'>
   readonly recorder: Recorder
   readonly jobs: Pick<Jobs, 'enqueueStatements' | 'wake'>
   readonly clock: Clock
@@ -146,6 +149,7 @@ export const restoreAddress = (parts: RestoreAddressParts) => {
         ...removeCredentialsSince(storage, undo.user_id, undo.created_at, {
           password: !(await isAdministrator(view, user)),
         }),
+        endClaimedLinks(parts.links, user.id, undo.created_at),
         ...sessions.revokeAllOf(user.id),
         ...(await addressNotice.statements(view, [{ before: user, after, isFinal: true }])),
       ],

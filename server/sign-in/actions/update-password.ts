@@ -6,7 +6,9 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import type { Links } from '#server/users/links/links.ts'
 import type { Users } from '#server/users/users.ts'
+import { endClaimedLinks } from '../brokers/claimed-links.ts'
 import {
   type AnswerContext,
   type Answered,
@@ -24,6 +26,7 @@ interface Parts {
   readonly storage: Pick<Storage, 'db'>
   readonly passwords: Passwords
   readonly sessions: Sessions
+  readonly links: Pick<Links, 'unlinkSince'>
   readonly users: Users
   readonly clock: Clock
 }
@@ -55,15 +58,19 @@ export const takeNewPassword = async (
   }
   // A reset by mail to an unverified address ends all other access: only the owner of the mailbox has the account afterwards.
   const isTakenOver = event === 'RESET_PASSWORD' && user.email_verified === 0
-  const isByLinkAlone = context.state.amr.every((method) => method === 'mca')
+  const { amr, beyondMessages } = context.state
+  const isByMailAlone = beyondMessages !== true && !amr.includes('sms')
   const endsOthers = isTakenOver || form('signOutOthers') === 'true'
   return context.pass({
     statements: [
       ...completed(parts, user, id),
       ...prepared.statements,
       // The user had no passkey when the mail was sent (mail-proof.ts): one there is now was added by the claimant.
-      ...(isTakenOver && isByLinkAlone
-        ? [deleteCredentials(parts.storage, user.id, passkeyType)]
+      ...(isTakenOver && isByMailAlone
+        ? [
+            deleteCredentials(parts.storage, user.id, passkeyType),
+            endClaimedLinks(parts.links, user.id),
+          ]
         : []),
       ...(endsOthers ? parts.sessions.revokeAllOf(user.id, context.handle) : []),
     ],

@@ -39,7 +39,7 @@ export interface AuthenticatorNeeds {
   readonly clock: Clock
   readonly keyring: Keyring
   readonly messaging: Pick<Messaging, 'ready'>
-  readonly users: Pick<UsersArea, 'store' | 'invitations'> & {
+  readonly users: Pick<UsersArea, 'store' | 'invitations' | 'links'> & {
     readonly post: Pick<UsersArea['post'], 'statements' | 'wake'>
   }
   readonly credentials: Pick<
@@ -58,9 +58,9 @@ export const createAuthenticators = (needs: AuthenticatorNeeds): Step[] => {
   const { pages, storage, clock, keyring, messaging, sessions, administrators } = needs
   const { organizations, baseUrl } = needs
   const { providers, newcomers, accounts } = needs.brokers
-  const { store: users, invitations, post } = needs.users
+  const { store: users, invitations, links, post } = needs.users
   const { passwords, factors, passkeys, devices, approvals, codeKey } = needs.credentials
-  const opening = { pages, clock, messaging, post, factors, users, sessions, administrators }
+  const opening = { pages, clock, messaging, post, factors, users, links, sessions, administrators }
   return [
     identify({ pages, passkeys, users, providers }),
     usernamePassword({ pages, passkeys, providers }),
@@ -74,7 +74,7 @@ export const createAuthenticators = (needs: AuthenticatorNeeds): Step[] => {
     emailLink({ ...opening, baseUrl }),
     push({ pages, clock, messaging, post, devices, approvals }),
     qr({ pages, clock, users, approvals, baseUrl }),
-    resetPassword({ pages, storage, passwords, sessions, users, clock, administrators }),
+    resetPassword({ pages, storage, passwords, sessions, links, users, clock, administrators }),
     register({ pages, storage, clock, users, passwords, invitations, factors, messaging }),
     terms({ pages, users, clock }),
     organization({ pages, organizations }),

@@ -1,16 +1,18 @@
 /**
  * Access by mail alone. Anyone can claim an address, so an unverified address gives access only to an account without other
- * credentials. Otherwise the claimant would share the account with the owner of the address (pre-hijacking,
- * GHSA-g38m-r43w-p2q7).
+ * credentials, and ends its links to identity providers. Otherwise the claimant would share the account with the owner of the
+ * address (pre-hijacking, GHSA-g38m-r43w-p2q7).
  */
 
 import type { Factors } from '#server/credentials/factors/factors.ts'
 import { passkeyType } from '#server/credentials/factors/passkeys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Links } from '#server/users/links/links.ts'
 import type { Cause } from '#server/users/messages/message-limits.ts'
 import type { Users } from '#server/users/users.ts'
 import { completed, ownEvent } from '../actions/completed.ts'
+import { endClaimedLinks } from '../brokers/claimed-links.ts'
 import type { Passed, StepContext } from '../flow/step.ts'
 import type { Administrators } from './administrators.ts'
 
@@ -19,6 +21,7 @@ interface Parts {
   readonly users: Users
   readonly clock: Clock
   readonly sessions: Sessions
+  readonly links: Pick<Links, 'unlinkSince'>
   readonly administrators: Administrators
 }
 
@@ -49,7 +52,7 @@ export const mayOpen = async (
   )
 }
 
-/** Reading the message verifies the address and ends all other sessions. */
+/** Reading the message verifies the address, and ends all other sessions and the links of whoever claimed the address before. */
 export const openedByMail = (parts: Parts, context: StepContext): Passed => {
   const { user, state, handle } = context
   if (!user || state.withoutSession || !isClaimed(context)) return {}
@@ -58,6 +61,7 @@ export const openedByMail = (parts: Parts, context: StepContext): Passed => {
     statements: [
       ...completed(parts, user, 'VERIFY_EMAIL', { emailVerified: true }),
       ...parts.sessions.revokeAllOf(user.id, handle),
+      endClaimedLinks(parts.links, user.id),
     ],
     events: [ownEvent(context, user, 'VERIFY_EMAIL', 'email')],
   }

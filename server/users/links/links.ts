@@ -287,6 +287,16 @@ export const createLinks = ({
     unlink: ({ id }: Pick<FederatedLinkRow, 'id'>): Statement =>
       guarded(db.deleteFrom('federated_links').where('id', '=', id), linkGuard),
 
+    /** All of a user since a time, but for those of one issuer. */
+    unlinkSince: (userId: string, since: number, kept: string): Statement =>
+      statement(
+        db
+          .deleteFrom('federated_links')
+          .where('user_id', '=', userId)
+          .where('created_at', '>=', since)
+          .where('issuer', '!=', kept),
+      ),
+
     /** A sign-in through the link; tokens where the provider's are to be kept. Fails the guard where the link is gone. */
     touch: (
       link: Pick<FederatedLinkRow, 'id' | 'realm' | 'user_id'>,

@@ -10,6 +10,7 @@ import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
+import type { Links } from '#server/users/links/links.ts'
 import type { Post } from '#server/users/messages/post.ts'
 import type { Users } from '#server/users/users.ts'
 import { refused, type Shown, type Step, type StepContext, stepError } from '../../flow/step.ts'
@@ -28,6 +29,7 @@ interface Parts {
   readonly factors: Factors
   readonly users: Users
   readonly sessions: Sessions
+  readonly links: Pick<Links, 'unlinkSince'>
   readonly administrators: Administrators
 }
 

@@ -8,6 +8,7 @@ import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { Links } from '#server/users/links/links.ts'
 import type { Post } from '#server/users/messages/post.ts'
 import type { Users } from '#server/users/users.ts'
 import { type Step, type StepContext, stepError } from '../../flow/step.ts'
@@ -27,6 +28,7 @@ export interface SentCodeParts {
   readonly factors: Factors
   readonly users: Users
   readonly sessions: Sessions
+  readonly links: Pick<Links, 'unlinkSince'>
   readonly administrators: Administrators
 }
 

@@ -4,6 +4,7 @@ import type { Passwords } from '#server/credentials/passwords/passwords.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import type { Links } from '#server/users/links/links.ts'
 import type { Users } from '#server/users/users.ts'
 import { signOutBox, takeNewPassword } from '../../actions/update-password.ts'
 import type { Step } from '../../flow/step.ts'
@@ -15,6 +16,7 @@ interface Parts {
   readonly storage: Pick<Storage, 'db'>
   readonly passwords: Passwords
   readonly sessions: Sessions
+  readonly links: Pick<Links, 'unlinkSince'>
   readonly users: Users
   readonly clock: Clock
   readonly administrators: Administrators
