@@ -114,6 +114,29 @@ describe('a body', () => {
   })
 })
 
+describe('a refused value', () => {
+  it('is named as the sender knows it', async () => {
+    const send = (more: object) =>
+      site.scim.send('POST', '/Users', { schemas: [userSchema], userName: 'named', ...more })
+    const emails = [{ value: 'named@acme.example' }]
+    await site.scim.user('holder', { emails })
+    const cycle = await site.scim.group('Cycle', { members: [{ value: group }] })
+    const join = { op: 'add', path: 'members', value: [{ value: cycle.id }] }
+    const answers = [
+      await send({ userName: 'a b', emails: [{ value: 'none' }] }),
+      await send({ emails }),
+      await send({ userName: 'HOLDER' }),
+      await site.scim.patch(`/Groups/${group}`, join),
+    ]
+    expect(answers.map(({ body }) => body.detail)).toEqual([
+      expect.stringMatching(/^userName: .*; emails: must be an email address$/),
+      'emails: another user has it already',
+      'userName: another user has it already',
+      'members: it would be below itself',
+    ])
+  })
+})
+
 describe('a PATCH', () => {
   it.each([
     [{ op: 'remove' }, 'noTarget'],

@@ -1,7 +1,8 @@
 /** The errors of SCIM (RFC 7644 §3.12): one shape for whatever is thrown below `/scim/v2`. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { Problem } from '#schemas/problems.ts'
+import { own } from '#schemas/own.ts'
+import { Problem, summaryOf } from '#schemas/problems.ts'
 import { logProblem, type MapError, setProblemHeaders, toProblem } from '#server/http/errors.ts'
 
 export const errorSchema = 'urn:ietf:params:scim:api:messages:2.0:Error'
@@ -68,13 +69,35 @@ const typeOf = ({ code, errors }: Problem): ScimType | undefined => {
   return code === 'conflict' && errors.length > 0 ? 'uniqueness' : undefined
 }
 
+/** Fields of users and groups that have another name in SCIM. */
+const attributeNames: Readonly<Record<string, string>> = {
+  username: 'userName',
+  email: 'emails',
+  firstName: 'name.givenName',
+  lastName: 'name.familyName',
+  enabled: 'active',
+  name: 'displayName',
+  parentId: 'members',
+}
+
+const attributeOf = (field: string): string => {
+  const name = field.replace(/^\//, '')
+  return own(attributeNames, name) ?? name
+}
+
+/** A sender does not know the names that its attributes have here. */
+const detailOf = ({ message, errors }: Problem): string =>
+  errors.length > 0 && errors.every((error) => message.includes(error.message))
+    ? summaryOf(errors.map((error) => ({ ...error, field: attributeOf(error.field) })))
+    : message
+
 const toScimError = (error: unknown, mapError: MapError): ScimError => {
   if (error instanceof ScimError) return error
   const problem = toProblem(error, mapError)
   const detail =
     problem.code === 'unsupported-media-type'
       ? `Send the body as ${mediaType} in UTF-8, without Content-Encoding.`
-      : problem.message
+      : detailOf(problem)
   return new ScimError(problem.status, detail, typeOf(problem), problem)
 }
 
