@@ -44,6 +44,7 @@ export const errorCodes = [
   'registration_not_supported',
   'unmet_authentication_requirements',
   'invalid_resource_id',
+  'not_found',
   'need_info',
   'request_denied',
   'request_submitted',

@@ -269,6 +269,14 @@ describe.each(backends)('a requesting party token ($name)', (backend) => {
     expect((await site.rpt(alice, fields)).body).toMatchObject([{ scopes: ['read'] }])
   })
 
+  it('refuses a scope that no resource of the ticket has (UMA 2.0 Grant §3.3.6)', async () => {
+    const ticket = await site.ticket({ resource_id: order, resource_scopes: ['read'] })
+    const strange = await site.rpt(alice, { ticket, scope: 'openid fly' })
+    expect([strange.status, strange.body.error]).toEqual([400, 'invalid_scope'])
+    // The ticket is not used up by a request that nothing was decided about.
+    expect((await site.rpt(alice, { ticket })).status).toBe(200)
+  })
+
   it('uses a ticket up by a denial too', async () => {
     const ticket = await site.ticket({ resource_id: order, resource_scopes: ['read'] })
     expect((await site.rpt(bob, { ticket })).body.error).toBe('request_denied')

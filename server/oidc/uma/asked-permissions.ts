@@ -7,8 +7,9 @@ import type { Question, Resource, ResourceAnswer } from '#server/authz/evaluatio
 import type { ResourceServer } from '#server/authz/resource-servers.ts'
 import type { Ticket } from '#server/authz/tickets.ts'
 import { createPace } from '#server/platform/pace.ts'
-import { parseScope } from '#server/tokens/access/scopes.ts'
+import { allowedScopes, parseScope } from '#server/tokens/access/scopes.ts'
 import type { Claims } from '#server/tokens/claims/mapper.ts'
+import type { TokenClient } from '#server/tokens/client.ts'
 import { invalidRequest, invalidScope, oauthError } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 
@@ -106,7 +107,26 @@ const stillThere = (
   return [scopes.length === 0 ? { resource } : { resource, scopes: left }]
 }
 
-/** Scopes that the client asks for beyond those of its ticket (UMA 2.0 Grant §3.3.4); others of `scope` are not meant. */
+/**
+ * Each value of `scope` is a scope of a resource of the ticket (UMA 2.0 Grant §3.3.6). OAuth scopes of the client stay without
+ * effect: libraries send `openid` with every request.
+ */
+export const refuseStrangeScopes = (
+  server: ResourceServer,
+  form: Parameters,
+  { permissions }: Ticket,
+  client: TokenClient,
+): void => {
+  const known = new Set([
+    ...allowedScopes(client),
+    ...permissions.flatMap(({ resourceId }) => server.find(resourceId)?.doc.scopes ?? []),
+  ])
+  const strange = parseScope(form.get('scope')).find((scope) => !known.has(scope))
+  if (strange !== undefined)
+    throw invalidScope(`no resource of the ticket has the scope ${strange}`)
+}
+
+/** Scopes that the client asks for beyond those of its ticket (UMA 2.0 Grant §3.3.4). */
 const withMore = (
   server: ResourceServer,
   resourceId: string,

@@ -6,9 +6,8 @@ import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { Users } from '#server/users/users.ts'
 import { oauthError } from '../errors.ts'
-import type { ProtectionCaller } from './protection-token.ts'
+import { notFound, type ProtectionCaller } from './protection-token.ts'
 
-const notFound = oauthError('invalid_request', 404)
 const forbidden = oauthError('access_denied', 403)
 
 /** A user decides about own resources alone; those of others are not there. */

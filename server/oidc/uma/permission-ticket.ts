@@ -13,7 +13,7 @@ import { usersByIds } from '#server/users/user-rows.ts'
 import type { Users } from '#server/users/users.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
-import { invalidRequest, oauthError } from '../errors.ts'
+import { invalidRequest } from '../errors.ts'
 import { queryOf } from '../parameters.ts'
 import { flagIn } from './asked-permissions.ts'
 import { jsonReader, takeJson } from './json-body.ts'
@@ -21,6 +21,7 @@ import { pageIn, termIn } from './list-query.ts'
 import { createWriteDecision } from './owner-decisions.ts'
 import { createOwnerOf } from './owners.ts'
 import { createPlaceOf, type OneRoute, type Place, type PlaceParts } from './protection-place.ts'
+import { notFound } from './protection-token.ts'
 
 export interface PermissionTicketParts extends PlaceParts {
   readonly storage: Pick<Storage, 'db'>
@@ -45,7 +46,6 @@ interface ChangedShare {
   readonly granted: boolean
 }
 
-const notFound = oauthError('invalid_request', 404)
 const text: JsonSchema = { type: 'string', minLength: 1, maxLength: 255 }
 const ignored: JsonSchema = { type: 'string', description: 'Ignored.' }
 

@@ -36,6 +36,8 @@ export interface ProtectionCaller {
 }
 
 const forbidden = oauthError('access_denied', 403)
+/** Nothing of the caller is at the address (UMA 2.0 Federated Authorization §3.2). */
+export const notFound = oauthError('not_found', 404)
 
 /** Throws unless the token is for the protection API: an RPT, or a token for other resources alone, is not (RFC 8707 §2.2). */
 const refuseUnlessMeant = (issuer: Issuer, { claims, account }: VerifiedToken): void => {

@@ -13,7 +13,7 @@ import { type Parameters, queryOf } from '../parameters.ts'
 import { jsonReader, takeJson } from './json-body.ts'
 import { pageIn } from './list-query.ts'
 import { createPlaceOf, type OneRoute, type Place, type PlaceParts } from './protection-place.ts'
-import { refuseUnlessManaging } from './protection-token.ts'
+import { notFound, refuseUnlessManaging } from './protection-token.ts'
 import {
   describedResource,
   fieldsIn,
@@ -29,7 +29,6 @@ export interface ResourceSetParts extends PlaceParts {
 
 const path = '/authz/protection/resource_set'
 
-const notFound = oauthError('invalid_request', 404)
 const forbidden = oauthError('access_denied', 403)
 
 const shown = {

@@ -25,6 +25,7 @@ import {
   policySchema,
 } from './policy-description.ts'
 import { createPlaceOf, type OneRoute, type Place, type PlaceParts } from './protection-place.ts'
+import { notFound } from './protection-token.ts'
 
 export interface UmaPolicyParts extends PlaceParts {
   readonly recorder: Recorder
@@ -34,7 +35,6 @@ export interface UmaPolicyParts extends PlaceParts {
 
 const path = '/authz/protection/uma-policy'
 
-const notFound = oauthError('invalid_request', 404)
 const taken = oauthError('invalid_request', 409)
 const forbidden = oauthError('access_denied', 403)
 

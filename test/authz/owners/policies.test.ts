@@ -211,7 +211,8 @@ describe.each(backends)('a policy of an owner ($name)', (backend) => {
       'ownerManagedAccess',
     )
     expect((await send('POST', '/ours', body, pat)).body.error_description).toContain('no user')
-    expect((await send('POST', '/nothing', body)).status).toBe(404)
+    const nothing = await send('POST', '/nothing', body)
+    expect([nothing.status, nothing.body.error]).toEqual([404, 'not_found'])
     expect((await send('POST', '/diary', body)).status).toBe(201)
     expect((await send('POST', '/diary', body)).status).toBe(409)
   })

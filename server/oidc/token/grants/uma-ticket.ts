@@ -27,6 +27,7 @@ import {
   flagIn,
   type GrantedPermission,
   grantedIn,
+  refuseStrangeScopes,
 } from '../../uma/asked-permissions.ts'
 import type { Denials } from '../../uma/denials.ts'
 import {
@@ -221,6 +222,7 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
         detail: 'it was issued to another client, and its audience is another',
       })
     const upgraded = await upgradedIn(context, party, server)
+    if (ticket) refuseStrangeScopes(server, form, ticket, client)
     const asked = await askedFor(server, form, ticket, upgraded?.claims)
     const hasParty = party.token !== undefined || client.doc.serviceAccountsEnabled
     const { granted, isWhole, answers } = hasParty
