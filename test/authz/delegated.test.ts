@@ -1,7 +1,8 @@
 /** RPTs of delegated tokens: an agent that acts for a user has the scopes of its token at most, at a resource server that it is for. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { claimsOf, type TestClient } from '../oidc/fixture.ts'
+import { hasUniqueMembers } from '#server/provisioning/workload/unique-members.ts'
+import { claimsOf, claimsTextOf, type TestClient } from '../oidc/fixture.ts'
 import { anyBackend } from '../support/backends.ts'
 import { type AuthzSite, openAuthzSite } from './site.ts'
 
@@ -65,6 +66,22 @@ describe.each(anyBackend)('an RPT of a delegated token ($name)', (backend) => {
     expect([status, body]).toMatchObject([200, [{ rsname: 'order', scopes: ['read'] }]])
     expect(body).toHaveLength(1)
   })
+
+  it.each(['the delegated token', 'its own token'])(
+    'names each claim once, of %s (RFC 7519 §4)',
+    async (kind) => {
+      const subject = kind === 'its own token' ? await site.token(bot) : await delegated()
+      await site.admin('PUT', `/clients/${site.api.id}/authz/settings`, {
+        policyEnforcementMode: 'DISABLED',
+      })
+      const { body } = await site.rpt(subject, { audience: 'api', permission: 'order#read' })
+      await site.admin('PUT', `/clients/${site.api.id}/authz/settings`, {
+        policyEnforcementMode: 'ENFORCING',
+      })
+      expect(claimsOf(body.access_token)).toMatchObject({ nhi: true })
+      expect(hasUniqueMembers(claimsTextOf(body.access_token))).toBe(true)
+    },
+  )
 
   it.each(['order#write', 'vault'])(
     'is refused for %s, which was not delegated',
