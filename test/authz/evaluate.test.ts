@@ -180,6 +180,11 @@ describe.each(anyBackend)('an evaluation ($name)', (backend) => {
       400,
       ['/resources/0/scopes'],
     ])
+    // A scope that the resource does not have is not permitted with the resource: no token could have it.
+    expect(await fields({ resources: ['order', { name: 'secret', scopes: ['read'] }] })).toEqual([
+      400,
+      ['/resources/1/scopes'],
+    ])
     expect((await fields({ rights: [] }))[0]).toBe(400)
   })
 

@@ -8,6 +8,7 @@ import { argument } from '../../invocation/operand.ts'
 import { readingOf } from '../../invocation/reading.ts'
 import { openRealm } from '../../invocation/realm.ts'
 import { fileFlags, pathsArgument, realmFlags } from '../../invocation/shared-flags.ts'
+import { harmless } from '../../views/human/elements/text.ts'
 import { printJson } from '../../views/json/json.ts'
 
 export interface Evaluated {
@@ -37,6 +38,22 @@ const timeIn = (given: string): string => {
   })
 }
 
+/** A result is PERMIT where one of its scopes is: a test of several must not pass by one of them. */
+const decidedOtherwise = ({ results }: AuthzEvaluation, expected: string): readonly string[] =>
+  results.flatMap(({ resource, scopes }) =>
+    scopes
+      .filter(({ status }) => status !== expected)
+      .map(({ name }) => `${resource.name ?? ''}${name === null ? '' : `#${name}`}`),
+  )
+
+const mostNamed = 5
+
+const firstOf = (places: readonly string[]): string =>
+  [
+    places.slice(0, mostNamed).map(harmless).join(', '),
+    ...(places.length > mostNamed ? [`${places.length - mostNamed} more`] : []),
+  ].join(' and ')
+
 export const evaluateAuthz = command({
   name: 'evaluate',
   description: 'decide an access and show the answer of every policy',
@@ -45,7 +62,7 @@ The server decides as it would for a token: for every resource and scope it name
 with the role, group, client, user or moment that decided. Nothing is written, and no token is made.
 
 --plan asks about the realm as the files would make it: a change of roles, groups or policies is tried before it is applied.
---expect makes the command a test: it ends with exit code 1 unless the decision is the expected one.
+--expect makes the command a test: it ends with exit code 1 unless each scope that it asks about has the expected decision.
 
 Examples:
   iamctl authz evaluate orders-api --user alice --realm acme
@@ -64,7 +81,10 @@ Examples:
       ),
       at: text('<time>', 'moment to decide for; now'),
       plan: toggle('decide for the realm as the files would make it'),
-      expect: choice('<decision>', 'exit code 1 unless this is the decision', ['permit', 'deny']),
+      expect: choice('<decision>', 'exit code 1 unless this is the decision about each scope', [
+        'permit',
+        'deny',
+      ]),
     },
     fileFlags,
     realmFlags,
@@ -107,11 +127,16 @@ Examples:
       ({ evaluation }) =>
         printJson(evaluation),
   },
-  conclude: ({ evaluation: { status } }, { flags: { expect } }) => {
-    if (expect === undefined || expect === status.toLowerCase()) return undefined
+  conclude: ({ evaluation }, { flags: { expect } }) => {
+    const expected = expect?.toUpperCase()
+    if (expected === undefined) return undefined
+    const others = decidedOtherwise(evaluation, expected)
+    if (evaluation.status === expected && others.length === 0) return undefined
+    const decision = expected === 'PERMIT' ? 'DENY' : 'PERMIT'
+    const about = others.length === 0 ? '' : ` for ${firstOf(others)}`
     throw new CommandError(
       exitCodes.error,
-      `the decision is ${status}, not ${expect.toUpperCase()}`,
+      `the decision is ${decision}, not ${expected}${about}`,
       {
         hint: 'the answers above name the policies that decided',
       },

@@ -197,6 +197,14 @@ const questionsIn = (
     for (const scope of names ?? [])
       if (!server.scopes.has(scope))
         errors.push(missing(`${field}/scopes`, `there is no authz-scope "${scope}"`))
+      // As the token endpoint refuses it: a permission for the whole resource would permit it here.
+      else if (resource && !resource.doc.scopes.includes(scope))
+        errors.push(
+          missing(
+            `${field}/scopes`,
+            `authz-resource "${resource.doc.name}" does not have the scope "${scope}"`,
+          ),
+        )
     if (idOrName === undefined && !names?.length)
       errors.push(missing(field, 'name a resource, scopes, or both'))
     return { resource, scopes: names }

@@ -19,17 +19,26 @@ const realmFile = (role: string): string =>
       {
         clientId: 'api',
         authorizationServicesEnabled: true,
-        authzScopes: [{ name: 'read' }],
-        authzResources: Array.from({ length: permissions }, (_, n) => ({
-          name: `r${n}`,
-          scopes: ['read'],
-        })),
+        authzScopes: [{ name: 'read' }, { name: 'write' }],
+        authzResources: [
+          ...Array.from({ length: permissions }, (_, n) => ({ name: `r${n}`, scopes: ['read'] })),
+          { name: 'both', scopes: ['read', 'write'] },
+        ],
         authzPolicies: [{ name: 'writers', type: 'role', roles: ['writer'] }],
-        authzPermissions: Array.from({ length: permissions }, (_, n) => ({
-          name: `p${n}`,
-          resources: [`r${n}`],
-          policies: ['writers'],
-        })),
+        authzPermissions: [
+          ...Array.from({ length: permissions }, (_, n) => ({
+            name: `p${n}`,
+            resources: [`r${n}`],
+            policies: ['writers'],
+          })),
+          {
+            name: 'reading',
+            type: 'scope',
+            resources: ['both'],
+            scopes: ['read'],
+            policies: ['writers'],
+          },
+        ],
       },
     ],
   })
@@ -79,7 +88,13 @@ describe('authz evaluate', () => {
     expect(planned.stdout).toContain('PERMIT policy writers (role): has the role writer')
     const now = await ask('--expect', 'permit')
     expect(now.code).toBe(1)
-    expect(now.stderr).toContain('the decision is DENY, not PERMIT')
+    expect(now.stderr).toContain('the decision is DENY, not PERMIT for r1#read')
+    // One scope that is permitted does not answer for another that is not.
+    const both = await ask('--role', 'writer', '--expect', 'permit', '--resource', 'both')
+    expect(both.code).toBe(1)
+    expect(both.stderr).toContain('the decision is DENY, not PERMIT for both#write')
+    const denied = await ask('--role', 'writer', '--expect', 'deny', '--resource', 'both')
+    expect(denied.stderr).toContain('the decision is PERMIT, not DENY for both#read, r1#read')
     const withoutPlan = await ask(file)
     expect(withoutPlan.code).toBe(1)
     expect(withoutPlan.stderr).toContain('--plan')
