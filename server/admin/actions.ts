@@ -15,6 +15,7 @@ import type { OidcArea } from '#server/oidc/open.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { PlatformArea } from '#server/platform/open.ts'
 import type { AgentsArea } from '#server/provisioning/agents/open.ts'
+import type { SignalsArea } from '#server/provisioning/signals/open.ts'
 import type { RealmArea } from '#server/realm/open.ts'
 import type { SamlArea } from '#server/saml/open.ts'
 import type { SelfServiceArea } from '#server/self-service/open.ts'
@@ -110,6 +111,7 @@ export interface ActionNeeds {
   readonly directories: Pick<DirectoriesArea, 'check' | 'syncStandingOf'>
   readonly syncDirectory: Synchronize
   readonly scimOut: ScimTargetActionParts['scimOut']
+  readonly signals: Pick<SignalsArea, 'forgetPerson'>
   readonly agents: AgentsArea
   readonly baseUrl: string
 }
@@ -174,6 +176,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
       erasedPeople,
       erasureRequests,
       personalKeys,
+      forgetFollowed: needs.signals.forgetPerson,
     }),
     impersonate({ ...user, cookies: needs.http.cookies }),
     ...membershipActions(user),

@@ -11,6 +11,7 @@ import { forgetNamesOf } from '#server/sessions/saml-sessions.ts'
 import { forgetClientsOf } from '#server/sessions/session-clients.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { forgetChanges } from '#server/storage/documents/changes.ts'
+import type { RealmView } from '#server/storage/documents/copy.ts'
 import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { addressLane, messageQueue } from '#server/users/messages/post.ts'
@@ -20,11 +21,14 @@ import { forgetOwner } from './erased-owners.ts'
 export interface ErasureParts {
   readonly storage: Storage
   readonly personalKeys: Pick<PersonalKeys, 'destroyPersonalKey'>
+  /** The names under which receivers of security events follow the person. */
+  readonly forgetFollowed: (view: RealmView, user: UserRow) => Promise<Statement>
 }
 
 /** Beside the deletion of the user itself. */
 export const erasureStatements = async (
-  { storage, personalKeys }: ErasureParts,
+  { storage, personalKeys, forgetFollowed }: ErasureParts,
+  view: RealmView,
   user: UserRow,
 ): Promise<Statement[]> => {
   const { id, realm, username, email, email_key } = user
@@ -41,6 +45,7 @@ export const erasureStatements = async (
     forgetClientsOf(storage, id),
     statement(db.deleteFrom('revision_operations').where('document_id', '=', id)),
     ...(await forgetOwner(storage, user)),
+    await forgetFollowed(view, user),
     // Both hold keys of documents.
     forgetChanges(storage, realm),
     statement(db.deleteFrom('idempotency_keys').where('realm', '=', realm)),

@@ -122,11 +122,11 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const scimIn = openScimIn({ storage, clock, recorder, users, credentials, sessions, tokens, realm, http, oidc })
   const agents = openAgents({ storage, copy, clock, logger, recorder, messaging, users, tokens, baseUrl })
   const selfService = openSelfService({
-    storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, authz, realm, http, signIn, oidc, agents, scimIn, scimOut,
+    storage, clock, keyring, audit, jobs, users, credentials, sessions, tokens, authz, realm, http, signIn, oidc, agents, scimIn, scimOut, signals,
   })
   const admin = openAdmin({
     config, storage, copy, clock, secrets, platform, metrics, jobs, audit, keys, messaging, users, credentials, sessions, tokens,
-    realm, authz, webhooks, http, broker, oidc, saml, selfService, directories, syncDirectory, scimOut, agents, baseUrl, master,
+    realm, authz, webhooks, http, broker, oidc, saml, selfService, directories, syncDirectory, scimOut, signals, agents, baseUrl, master,
   })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, scheduledSyncs, credentials, sessions, tokens,

@@ -2,16 +2,15 @@
 
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
-import type { PersonalKeys } from '#server/audit/personal-keys.ts'
 import type { Authenticator } from '#server/credentials/authenticator.ts'
 import type { Factors } from '#server/credentials/factors/factors.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import { erasureStatements } from '#server/realm/erasure.ts'
+import { type ErasureParts, erasureStatements } from '#server/realm/erasure.ts'
 import type { LastAdmin } from '#server/realm/rules/last-admin.ts'
 import { logoutQueue } from '#server/sessions/endings.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
-import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { Statement } from '#server/storage/contract.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import {
   type DataExport,
@@ -27,11 +26,9 @@ import type { OwnIdentities } from './identities.ts'
 import { nothing, type Operation, withBody } from './operation.ts'
 import { type Self, selfEvent } from './self.ts'
 
-export interface OwnDataParts {
+export interface OwnDataParts extends ErasureParts {
   readonly exportData: ExportData
   readonly erasureRequests: ErasureRequests
-  readonly personalKeys: Pick<PersonalKeys, 'destroyPersonalKey'>
-  readonly storage: Storage
   readonly sessions: Sessions
   readonly users: Users
   readonly recorder: Recorder
@@ -115,7 +112,7 @@ export const createOwnData = (parts: OwnDataParts) => {
       [
         ...sessions.revokeAllOf(user.id),
         ...users.deleteStatements(user.id, clock.now()),
-        ...(await erasureStatements(parts, user)),
+        ...(await erasureStatements(parts, issuer.view, user)),
       ],
     )
     await confirm(self, { statements, events: [selfEvent(self, 'USER_ERASED')] }, password)

@@ -15,6 +15,7 @@ import type { Keyring } from '#server/platform/sealing.ts'
 import type { AgentsArea } from '#server/provisioning/agents/open.ts'
 import type { ScimInArea } from '#server/provisioning/scim/in/open.ts'
 import type { ScimOutArea } from '#server/provisioning/scim/out/open.ts'
+import type { SignalsArea } from '#server/provisioning/signals/open.ts'
 import type { RealmArea } from '#server/realm/open.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
@@ -61,6 +62,7 @@ export interface SelfServiceNeeds {
   readonly agents: AgentsArea
   readonly scimIn: Pick<ScimInArea, 'sendersOf'>
   readonly scimOut: Pick<ScimOutArea, 'accountsOf'>
+  readonly signals: Pick<SignalsArea, 'forgetPerson'>
 }
 
 const createOwnAccount = (needs: SelfServiceNeeds) => {
@@ -146,6 +148,7 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
       exportData,
       erasureRequests,
       personalKeys,
+      forgetFollowed: needs.signals.forgetPerson,
       storage,
       sessions,
       users,

@@ -189,6 +189,31 @@ describe.each(backends)('security events ($name)', (backend) => {
     },
   )
 
+  it('leave no name of a person who is erased among the subjects (GDPR article 17), and tell of the sessions', async () => {
+    const id = await own.made(poll, { events_requested: [`${caep}session-revoked`] })
+    const username = 'wilhelmina'
+    const person = await addUser(own.site, { username, email: `${username}@unique.example` })
+    await own.send('POST', '/ssf/subjects/add', {
+      stream_id: id,
+      subject: { format: 'email', email: `${username}@unique.example` },
+    })
+    await own.send('POST', '/ssf/subjects/add', {
+      stream_id: id,
+      subject: { format: 'iss_sub', iss: own.site.issuer, sub: username },
+    })
+    await own.follow(id, person)
+    const { session } = await openSession(own.site, person)
+    await visit(own.site, session, own.app)
+    await own.site.admin('DELETE', `/users/${person.id}/gdpr`)
+    const { db } = own.site.server.areas.storage
+    const left = await db.selectFrom('signal_subjects').select('subject').execute()
+    expect(JSON.stringify(left)).not.toContain(username)
+    await own.background.idle()
+    expect((await own.polled(id)).map(({ sub_id }) => sub_id)).toMatchObject([
+      { user: own.subject(person) },
+    ])
+  })
+
   it('are with their receiver within 5 seconds, signed with RS256', async () => {
     const id = await own.made(push(own.receiver.url('/caep')))
     own.receiver.answer(202)

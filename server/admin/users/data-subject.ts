@@ -80,7 +80,7 @@ export const dataSubjectActions = (parts: DataSubjectParts): Action[] => [
       if (isSelf(context.caller, user.id))
         throw new Problem('conflict', 'you cannot erase yourself here; ask for it at your account')
       const data = {
-        statements: await erasureStatements(parts, user),
+        statements: await erasureStatements(parts, context.view, user),
         events: [userEvent(context, 'USER_ERASED', user.id)],
       }
       if (user.managed === 1) {

@@ -13,6 +13,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import { createDeliveries } from './delivery.ts'
 import { credentialChanges } from './event-types.ts'
+import { createForgetPerson } from './forget-person.ts'
 import { createOwnStreams } from './own-streams.ts'
 import { createPollRequest } from './poll-requests.ts'
 import { createPolls } from './polls.ts'
@@ -89,6 +90,7 @@ export const openSignals = (needs: SignalNeeds) => {
     }),
     pauseIdle: stops.afterInactivity,
     forgetStatement: streams.forgetStatement,
+    forgetPerson: createForgetPerson({ streams, subjects }),
     /** Ends the waits of receivers, which have no end of their own that closing could wait for. */
     endPolls: polls.close,
     /** Follows the audit trail for changes of credentials. */

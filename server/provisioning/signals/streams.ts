@@ -46,6 +46,8 @@ export interface Streams {
   byId(id: string): Promise<SignalStreamRow | undefined>
   /** Streams of the realm that are not disabled. */
   ofRealm(realm: string): Promise<SignalStreamRow[]>
+  /** The ids of the clients that have streams. */
+  receiversIn(realm: string): Promise<string[]>
   /** Whether any realm has a stream. */
   isAny(): Promise<boolean>
   /** Streams that are polled, and were not since then although they are enabled. */
@@ -70,6 +72,8 @@ export interface Streams {
   putSubject(id: string, subject: string, isRemoved: boolean): Statement[]
   /** What the receiver did last with any of these names of a user; undefined where it has neither added nor removed one. */
   subject(id: string, names: readonly string[]): Promise<'added' | 'removed' | undefined>
+  /** In all streams of the realm. */
+  forgetSubjects(realm: string, subjects: readonly string[]): Statement
   /** One that is there already stays: what makes events may run twice. */
   addEvent(signal: NewSignal): Statement
   event(id: string): Promise<SignalEventRow | undefined>
@@ -98,6 +102,15 @@ export const createStreams = ({
     byId: (id) => streams.where('id', '=', id).executeTakeFirst(),
     ofRealm: (realm) =>
       streams.where('realm', '=', realm).where('status', '!=', 'disabled').execute(),
+    receiversIn: async (realm) =>
+      (
+        await db
+          .selectFrom('signal_streams')
+          .select('client_id')
+          .distinct()
+          .where('realm', '=', realm)
+          .execute()
+      ).map(({ client_id }) => client_id),
     isAny: async () => (await streams.limit(1).executeTakeFirst()) !== undefined,
     idleSince: (time) =>
       streams
@@ -196,6 +209,18 @@ export const createStreams = ({
         .executeTakeFirst()
       return row && (row.is_removed === 1 ? 'removed' : 'added')
     },
+
+    forgetSubjects: (realm, subjects) =>
+      statement(
+        db
+          .deleteFrom('signal_subjects')
+          .where('subject', 'in', [...subjects])
+          .where(
+            'stream_id',
+            'in',
+            db.selectFrom('signal_streams').select('id').where('realm', '=', realm),
+          ),
+      ),
 
     addEvent: ({ id, streamId, claims, isAboutStream }) =>
       statement(

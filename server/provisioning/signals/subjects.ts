@@ -61,3 +61,14 @@ export const namesOf = (
     ? [mailName(user.email_key)]
     : []),
 ]
+
+/** Subjects that could name the user after an erasure, whatever the receivers' subjects are made of now. */
+export const personalNamesOf = ({
+  username,
+  email,
+  email_key,
+}: Pick<UserRow, 'username' | 'email' | 'email_key'>): readonly string[] => [
+  username,
+  ...(email === null ? [] : [email]),
+  ...(email_key === null ? [] : [mailName(email_key)]),
+]
