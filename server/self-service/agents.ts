@@ -3,7 +3,7 @@
  * that the user answers for.
  */
 
-import { Agent, type AgentDoc } from '#schemas/kinds/provisioning/agent.ts'
+import { Agent } from '#schemas/kinds/provisioning/agent.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Consents } from '#server/oidc/consent/consents.ts'
@@ -15,7 +15,6 @@ import type { Lifecycle } from '#server/provisioning/agents/lifecycle.ts'
 import type { KnownAgent, Review } from '#server/provisioning/agents/review.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
-import { contentOf } from '#server/storage/documents/document.ts'
 import type { LiveScopes } from '#server/tokens/grants/live-scopes.ts'
 import { objectOf } from './description.ts'
 import { nothing, type Operation } from './operation.ts'
@@ -37,6 +36,8 @@ export interface ActingAgent {
   readonly id: string
   readonly name: string
   readonly description: string | null
+  /** Its tokens are good while it is ACTIVE alone. */
+  readonly status: string
   readonly scopes: readonly string[]
   readonly since: number
   readonly lastUsedAt: number
@@ -100,29 +101,31 @@ export const createOwnAgents = (parts: OwnAgentsParts) => {
   return {
     acting: async ({ issuer, user }: Self): Promise<ActingAgent[]> => {
       const rows = await delegations.list(issuer.name, user.id)
+      if (rows.length === 0) return []
       const live = await liveScopes(issuer.name, user.id, clock.now())
-      const agents = await Promise.all(
-        rows.map(async (row) => {
-          const document = await issuer.view.byId(Agent.kind, row.agent_id)
-          if (!document) return []
-          const { description = null } = contentOf<AgentDoc>(document)
-          return {
-            id: document.id,
-            name: document.key,
-            description,
-            // The last token may have fewer than one before that is still good.
-            scopes: [
-              ...new Set([
-                ...(JSON.parse(row.scopes) as string[]),
-                ...(live.get(row.client_id) ?? []),
-              ]),
-            ],
-            since: row.created_at,
-            lastUsedAt: row.last_used_at,
-          }
-        }),
+      const known = new Map(
+        (await review.agentsIn(issuer.view)).map((one) => [one.document.id, one]),
       )
-      return agents.flat()
+      return rows.flatMap((row) => {
+        const agent = known.get(row.agent_id)
+        if (!agent) return []
+        const { document, doc, standing } = agent
+        return {
+          id: document.id,
+          name: document.key,
+          description: doc.description ?? null,
+          status: standing.status,
+          // The last token may have fewer than one before that is still good.
+          scopes: [
+            ...new Set([
+              ...(JSON.parse(row.scopes) as string[]),
+              ...(live.get(row.client_id) ?? []),
+            ]),
+          ],
+          since: row.created_at,
+          lastUsedAt: row.last_used_at,
+        }
+      })
     },
 
     waiting: async ({ issuer, user }: Self): Promise<WaitingAgent[]> => {
@@ -194,6 +197,7 @@ const common = {
 
 const acting = objectOf({
   ...common,
+  status: { type: 'string', description: 'It can act while it is ACTIVE alone.' },
   scopes: {
     type: 'array',
     items: { type: 'string' },

@@ -32,6 +32,7 @@ describe.each(backends)('agents of an account on $name', (backend) => {
           id: bot.agentId,
           name: 'bot',
           description: 'Places orders.',
+          status: 'ACTIVE',
           scopes: ['orders'],
           since: site.now(),
           lastUsedAt: site.now(),
@@ -88,6 +89,14 @@ describe.each(backends)('agents of an account on $name', (backend) => {
       site.pass(200_000)
       expect(await site.isActive(first.body.access_token, bot)).toBe(false)
       expect((await listed()).scopes).toEqual(['profile'])
+      expect((await listed()).status).toBe('ACTIVE')
+      // One that an administrator stopped does not look as if it went on.
+      await site.move(bot, 'suspend')
+      expect((await listed()).status).toBe('SUSPENDED')
+      const stopped = await person.open(`${site.issuer}/account/agents`, undefined, {
+        accept: 'text/html',
+      })
+      expect(stopped.body).toContain('Suspended')
     } finally {
       await site.close()
     }

@@ -65,6 +65,7 @@ export const agentExamples: Readonly<Record<string, Show>> = {
           id: 'a1',
           name: 'Reise & Karten-Assistent',
           description: 'Bucht Fahrten, um die Sie ihn bitten.',
+          status: 'SUSPENDED',
           scopes: words.scopes,
           since: time,
           lastUsedAt: time,
