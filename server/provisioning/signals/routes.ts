@@ -5,7 +5,7 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
 import { problemReply } from '#server/http/problem-schema.ts'
 import { urlOf } from '../endpoint.ts'
-import type { PollRequest } from './poll-requests.ts'
+import type { PollRequest } from './polling/poll-requests.ts'
 import type { SignalRoute } from './receiver.ts'
 import type { SignalRequests } from './requests.ts'
 import {

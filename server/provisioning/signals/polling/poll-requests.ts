@@ -6,12 +6,12 @@ import type { Recorder } from '#server/audit/audit.ts'
 import type { SignalEventRow, SignalStreamRow } from '#server/storage/tables/signal-tables.ts'
 import { signalsScope } from '#server/tokens/access/scopes.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { type OwnStreams, reader, type SignalRequest } from './own-streams.ts'
+import { type OwnStreams, reader, type SignalRequest } from '../own-streams.ts'
+import type { SignSet } from '../push.ts'
+import type { ReceiverOf } from '../receiver.ts'
+import { pollSchema } from '../stream-body.ts'
+import type { Streams } from '../streams.ts'
 import type { Polls } from './polls.ts'
-import type { SignSet } from './push.ts'
-import type { ReceiverOf } from './receiver.ts'
-import { pollSchema } from './stream-body.ts'
-import type { Streams } from './streams.ts'
 
 export interface PollRequestParts {
   readonly recorder: Pick<Recorder, 'append'>
