@@ -5,6 +5,7 @@ import { InvalidArgumentError } from 'commander'
 export const limit = (text: string): number => {
   if (text === 'all') return Number.POSITIVE_INFINITY
   const value = Number(text)
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('A number, or "all".')
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError('It is a whole number above 0, or "all".')
   return value
 }

@@ -109,7 +109,8 @@ export const configFlag = {
 /** A whole number, for flags. */
 export const count = (given: string): number => {
   const value = Number(given)
-  if (!Number.isInteger(value) || value < 0) throw new InvalidArgumentError('A whole number.')
+  if (!Number.isInteger(value) || value < 0)
+    throw new InvalidArgumentError('It is a whole number, 0 or above.')
   return value
 }
 

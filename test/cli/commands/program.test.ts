@@ -93,6 +93,9 @@ describe('what is not understood', () => {
       "too many arguments for 'get'. Expected 2 arguments but got 3: a, b, c",
     ],
     [['get', 'clients', '--timeout', 'soon'], 'seconds'],
+    [['get', 'clients', '--limit', '0'], 'It is a whole number above 0, or "all".'],
+    [['history', '--limit', '0'], 'It is a whole number above 0.'],
+    [['plan', '--max-deletions', '-1'], 'It is a whole number, 0 or above.'],
     [['get', 'clientz', '--realm', 'acme'], 'did you mean "clients"?'],
   ])('%j is refused with exit code 1 and what was meant', async (args, meant) => {
     const { code, stdout, stderr } = await home().run(args)
@@ -256,9 +259,11 @@ describe('the end', () => {
   })
 
   it.runIf(existsSync('/dev/full'))('on a full disk is told without a stack', async () => {
-    const { code, err } = await inShell('"$@" > /dev/full', ['explain'])
-    expect(code).toBe(1)
-    expect(err).toMatch(/^iamctl: standard output cannot be written: ENOSPC.*\n$/)
+    for (const word of ['explain', '--version']) {
+      const { code, err } = await inShell('"$@" > /dev/full', [word])
+      expect(code).toBe(1)
+      expect(err).toMatch(/^iamctl: standard output cannot be written: ENOSPC.*\n$/)
+    }
   })
 })
 

@@ -10,7 +10,8 @@ import { revision } from './revision.ts'
 
 const count = (text: string): number => {
   const value = Number(text)
-  if (!Number.isInteger(value) || value < 1) throw new InvalidArgumentError('A whole number.')
+  if (!Number.isInteger(value) || value < 1)
+    throw new InvalidArgumentError('It is a whole number above 0.')
   return value
 }
 

@@ -1,6 +1,9 @@
 /** The version, and nothing else loaded: scripts ask for it often. */
 
 import manifest from '../../../../package.json' with { type: 'json' }
-import { printOut } from '../../streams.ts'
+import { followReaders, printOut } from '../../streams.ts'
 
-export const showVersion = (): void => printOut(manifest.version)
+export const showVersion = (): void => {
+  followReaders()
+  printOut(manifest.version)
+}
