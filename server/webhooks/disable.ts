@@ -3,7 +3,7 @@
 import { Webhook } from '#schemas/kinds/notifications/webhook.ts'
 import { Problem } from '#schemas/problems.ts'
 import { systemCaller } from '#server/http/caller.ts'
-import { restChannel } from '#server/realm/write/operations.ts'
+import { editOf, restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 
@@ -28,17 +28,7 @@ export const createDisableWebhook =
         caller: systemCaller,
         channel: restChannel,
         message: `disabled: ${reason}`,
-        operations: [
-          {
-            op: 'put',
-            kind: Webhook,
-            key,
-            id,
-            doc: (before) => ({ ...before, enabled: false }),
-            secrets: {},
-            expect: { exists: true },
-          },
-        ],
+        operations: [editOf(Webhook, { id, key }, (before) => ({ ...before, enabled: false }))],
         // It may have been disabled concurrently.
         alongside: (effects) => ({ statements: [], events: effects.length > 0 ? [event] : [] }),
       })

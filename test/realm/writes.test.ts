@@ -1,11 +1,12 @@
 /** The three classes of write, history, concurrency and the copy that follows. */
 
+import { setTimeout as wait } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { permissionKeys } from '#schemas/access/permissions.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
 import { User } from '#schemas/kinds/users/user.ts'
-import { runtimeChannel } from '#server/realm/write/operations.ts'
+import { editOf, runtimeChannel } from '#server/realm/write/operations.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
@@ -90,6 +91,39 @@ describe.each(backends)('writes on $name', (backend) => {
     expect((await send('GET', '/clients/confidential')).body).not.toHaveProperty('secret')
     const open = await send('POST', '/clients', { clientId: 'open', publicClient: true })
     expect(open.body).not.toHaveProperty('secret')
+  })
+
+  it('renames a flow with what was written to it at the same moment', async () => {
+    await send('POST', '/flows', { alias: 'draft', topLevel: false })
+    // The rename is asked for before the change ahead of it is committed; in the other order that one undoes it.
+    const ahead = Array.from({ length: 60 }, (_, i) =>
+      send('POST', '/roles', { name: `busy-${i}` }),
+    )
+    await wait(20)
+    ahead.push(send('PUT', '/flows/draft', { alias: 'draft', topLevel: false, description: 'new' }))
+    await wait(60)
+    expect((await send('PATCH', '/flows/draft', { newName: 'final' })).status).toBe(200)
+    await Promise.all(ahead)
+    const flows: { alias: string; description: string }[] = (await send('GET', '/flows')).body
+    const left = flows.filter(({ alias }) => ['draft', 'final'].includes(alias))
+    expect(left.map(({ description }) => description)).toEqual(['new'])
+  })
+
+  it('changes a field of a document that was renamed since it was read', async () => {
+    const { body } = await send('POST', '/roles', { name: 'before' })
+    await send('PUT', '/roles/before', { name: 'after' })
+    const edit = editOf(Role, { id: body.roleId, key: 'before' }, (doc) => ({
+      ...doc,
+      description: 'edited',
+    }))
+    await server.areas.realm.writer.write({
+      realm: 'acme',
+      caller,
+      channel: estate,
+      operations: [edit],
+    })
+    expect((await send('GET', '/roles/after')).body.description).toBe('edited')
+    expect((await send('GET', '/roles/before')).status).toBe(404)
   })
 
   it('lands every one of many REST writes to one realm at once', async () => {

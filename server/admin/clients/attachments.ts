@@ -10,7 +10,7 @@ import { Claim } from '#schemas/kinds/tokens/claim.ts'
 import { Group } from '#schemas/kinds/users/group.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
 import { findIn } from '#server/realm/read/find.ts'
-import { restChannel } from '#server/realm/write/operations.ts'
+import { editOf, restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
@@ -29,15 +29,10 @@ export const editField = async <T>(
     caller,
     channel: restChannel,
     operations: [
-      {
-        op: 'put',
-        kind,
-        key: document.key,
-        id: document.id,
-        doc: (before) => ({ ...before, [field]: edit(before[field] as T | undefined) }),
-        secrets: {},
-        expect: { exists: true },
-      },
+      editOf(kind, document, (before) => ({
+        ...before,
+        [field]: edit(before[field] as T | undefined),
+      })),
     ],
   })
 }

@@ -11,7 +11,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { randomToken } from '#server/platform/random.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import { keepClientSecret, replacedClientSecret } from '#server/realm/rules/previous-secrets.ts'
-import { restChannel } from '#server/realm/write/operations.ts'
+import { editOf, restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -116,17 +116,7 @@ export const regenerateClientSecret = (parts: ClientSecretParts): Action => {
         realm: context.realm,
         caller: context.caller,
         channel: restChannel,
-        operations: [
-          {
-            op: 'put',
-            kind: Client,
-            key: client.key,
-            id: client.id,
-            doc: (before) => before,
-            secrets: { [pointer]: value },
-            expect: { exists: true },
-          },
-        ],
+        operations: [editOf(Client, client, (before) => before, { [pointer]: value })],
         alongside: (effects) => ({
           statements: [keepPrevious(effects[0]?.before ?? client, graceSeconds)],
           events: [event(context, client, 'secret regenerated')],

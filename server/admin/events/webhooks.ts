@@ -10,7 +10,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { randomToken } from '#server/platform/random.ts'
 import { findIn } from '#server/realm/read/find.ts'
-import { restChannel } from '#server/realm/write/operations.ts'
+import { editOf, restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -144,17 +144,7 @@ export const webhookActions = (parts: WebhookActionParts): Action[] => {
           realm: context.realm,
           caller: context.caller,
           channel: restChannel,
-          operations: [
-            {
-              op: 'put',
-              kind: Webhook,
-              key: webhook.key,
-              id: webhook.id,
-              doc: (before) => before,
-              secrets: { [secretPointer]: value },
-              expect: { exists: true },
-            },
-          ],
+          operations: [editOf(Webhook, webhook, (before) => before, { [secretPointer]: value })],
           alongside: () => ({
             statements: [],
             events: [

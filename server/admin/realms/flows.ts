@@ -7,7 +7,7 @@ import { invalid, Problem } from '#schemas/problems.ts'
 import { bodyView, readView } from '#schemas/views.ts'
 import type { Presenter } from '#server/realm/crud/present.ts'
 import { findIn } from '#server/realm/read/find.ts'
-import { restChannel } from '#server/realm/write/operations.ts'
+import { type Put, restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -38,7 +38,7 @@ export const flowActions = ({ writer, presenter, copy }: FlowParts): Action[] =>
     { realm, caller }: ActionContext,
     flow: StoredDocument,
     key: string,
-    doc: Readonly<Record<string, unknown>>,
+    doc: Put['doc'],
   ) =>
     writer.write({
       realm,
@@ -65,7 +65,7 @@ export const flowActions = ({ writer, presenter, copy }: FlowParts): Action[] =>
           throw invalid([{ field: '/newName', code: 'required', message: 'is required' }])
         if (flow.origin === 'built-in')
           throw new Problem('built-in', `flow "${flow.key}" is part of every realm`)
-        await put(context, flow, newName, { ...flow.body, alias: newName })
+        await put(context, flow, newName, (before) => ({ ...before, alias: newName }))
         return show(context, newName)
       },
     },

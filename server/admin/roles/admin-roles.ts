@@ -3,7 +3,7 @@
 import { permissionCatalogue, permissionKeys } from '#schemas/access/permissions.ts'
 import { Role, type RoleDoc } from '#schemas/kinds/users/role.ts'
 import { findIn } from '#server/realm/read/find.ts'
-import { restChannel } from '#server/realm/write/operations.ts'
+import { editOf, restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { type Action, bodyOf } from '../action.ts'
@@ -72,15 +72,7 @@ export const setAdminRole = ({ writer }: { readonly writer: Writer }): Action =>
       caller,
       channel: restChannel,
       operations: [
-        {
-          op: 'put',
-          kind: Role,
-          key: role.key,
-          id: role.id,
-          doc: (before) => ({ ...before, permissions: body['permissions'] }),
-          secrets: {},
-          expect: { exists: true },
-        },
+        editOf(Role, role, (before) => ({ ...before, permissions: body['permissions'] })),
       ],
     })
     return shown(effects.find(({ after }) => after?.id === role.id)?.after ?? role)

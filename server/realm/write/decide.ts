@@ -170,9 +170,10 @@ const without = (sealed: Draft['sealed'], forget: readonly string[]): Draft['sea
     ? sealed
     : Object.fromEntries(Object.entries(sealed).filter(([pointer]) => !forget.includes(pointer)))
 
-const put = (drafts: Drafts, operation: Put, context: DecideContext): void => {
+const put = (drafts: Drafts, given: Put, context: DecideContext): void => {
+  const existing = drafts.target(given)
+  const operation = given.keepsKey && existing ? { ...given, key: existing.key } : given
   const { kind, key, at, lineage } = operation
-  const existing = drafts.target(operation)
   // Its new value may follow from the one so far.
   if (existing) settleReferences(drafts, existing)
   const from = existing?.key ?? operation.from ?? key

@@ -4,7 +4,7 @@ import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
 import type { Conditions } from '#server/http/etag.ts'
-import type { StoredSecret } from '#server/storage/documents/document.ts'
+import type { StoredDocument, StoredSecret } from '#server/storage/documents/document.ts'
 import type { Origin } from '#server/storage/tables/tables.ts'
 
 /** What must be true of the document before the operation; otherwise nothing is done. */
@@ -54,6 +54,8 @@ export interface Put extends Target {
   /** Pointers of stored secrets that go. */
   readonly forget?: readonly string[]
   readonly expect?: Expectation
+  /** It stays under the key that it has by then, which may be another one than `key`. */
+  readonly keepsKey?: true
   /** Whether anything may delete it afterwards; as before where it is not said. */
   readonly protected?: boolean
   readonly lineage?: Lineage
@@ -74,6 +76,23 @@ export interface Delete extends Omit<Target, 'from'> {
 }
 
 export type Operation = Put | Delete
+
+/** A change of some fields of a document, whatever else is changed at the same moment. */
+export const editOf = (
+  kind: Kind,
+  { id, key }: Pick<StoredDocument, 'id' | 'key'>,
+  edit: (before: Doc) => Doc,
+  secrets: Put['secrets'] = {},
+): Put => ({
+  op: 'put',
+  kind,
+  key,
+  id,
+  keepsKey: true,
+  doc: edit,
+  secrets,
+  expect: { exists: true },
+})
 
 export const docOf = ({ doc }: Put, before: Doc | null | undefined): Doc =>
   typeof doc === 'function' ? doc(before ?? {}) : doc

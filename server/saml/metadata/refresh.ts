@@ -12,7 +12,7 @@ import { milliseconds } from '#schemas/text/durations.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
 import { systemCaller } from '#server/http/caller.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { WriteChannel } from '#server/realm/write/operations.ts'
+import { editOf, type WriteChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { FetchMetadata } from '#server/saml-metadata/fetch-metadata.ts'
 import { metadataKeys } from '#server/saml-metadata/metadata-keys.ts'
@@ -104,19 +104,11 @@ export const createMetadataRefresh = (parts: RefreshParts) => {
       channel: metadataChannel,
       message: `the metadata at ${url} has changed`,
       operations: [
-        {
-          op: 'put',
-          kind: SamlClient,
-          key,
-          id,
-          // Another address or certificate may have been written meanwhile: it is due still.
-          doc: (before) => {
-            isAsked = asksFor(followed, before)
-            return isAsked ? mergedFields(before, fields) : before
-          },
-          secrets: {},
-          expect: { exists: true },
-        },
+        // Another address or certificate may have been written meanwhile: it is due still.
+        editOf(SamlClient, { id, key }, (before) => {
+          isAsked = asksFor(followed, before)
+          return isAsked ? mergedFields(before, fields) : before
+        }),
       ],
       alongside: (effects) => {
         if (!isAsked) return { statements: [], events: [] }
