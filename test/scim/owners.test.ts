@@ -2,7 +2,7 @@
 
 import { expect, it } from 'vitest'
 import { put, senderTo, user } from '../realm/changesets/changeset.ts'
-import { openSite } from './sender.ts'
+import { groupSchema, openSite } from './sender.ts'
 
 const site = openSite()
 
@@ -81,6 +81,43 @@ it('are told apart from users that no sender provisions, of whom the dry run tel
   expect((await dry(same)).body.impacts).toEqual([])
   expect((await to.apply([user('made', {})], { dryRun: true })).body.impacts).toEqual([])
   expect((await to.apply([user('registered', {})])).status).toBe(200)
+})
+
+it('leave the tree of a file as it is when they state all members of a group', async () => {
+  const { id } = await site.scim.user('statist')
+  const to = senderTo(site.world.server, 'acme')
+  const tree = [
+    put('group', '/Tree', { name: 'Tree' }),
+    put('group', '/Tree/Twig', { name: 'Twig' }),
+  ]
+  expect((await to.apply(tree)).status).toBe(200)
+  const groupOf = async (name: string) => {
+    const filter = encodeURIComponent(`displayName eq "${name}"`)
+    return (await site.scim.send('GET', `/Groups?filter=${filter}`)).body.Resources[0]
+  }
+  const { id: treeId } = await groupOf('Tree')
+  const { id: twigId } = await groupOf('Twig')
+  const own = await site.scim.group('Own')
+  const nest = { op: 'add', path: 'members', value: [{ value: own.id }] }
+  expect((await site.scim.patch(`/Groups/${treeId}`, nest)).body.members).toHaveLength(2)
+  const revision = await to.revision()
+  const members = [{ value: id }]
+  const all = [
+    () => site.scim.patch(`/Groups/${treeId}`, { op: 'replace', path: 'members', value: [] }),
+    () => site.scim.patch(`/Groups/${treeId}`, { op: 'remove', path: 'members' }),
+    () =>
+      site.scim.send('PUT', `/Groups/${treeId}`, {
+        schemas: [groupSchema],
+        displayName: 'Tree',
+        members,
+      }),
+  ]
+  for (const request of all) expect((await request()).status).toBe(200)
+  const after = (await groupOf('Tree')).members.map(({ value }: { value: string }) => value)
+  expect(after.toSorted()).toEqual([id, twigId].toSorted())
+  expect(await to.revision()).toBe(revision)
+  const named = { op: 'remove', path: `members[value eq "${twigId}"]` }
+  expect((await site.scim.patch(`/Groups/${treeId}`, named)).body.members).toHaveLength(1)
 })
 
 it('are groups that a file adopts with their members, under the name that the sender knows', async () => {

@@ -113,8 +113,10 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
     const users = [...wanted, ...leave].filter((id) => !groups.has(id))
     const present = await membersAmong(storage, groupId, exact ? undefined : users)
     const entering = without(wanted, present).filter((id) => !below.has(id))
+    // A sender that states its users knows nothing of the tree that a file or an administrator has made: those groups stay below.
+    const placed = new Set([...below].filter((id) => groups.get(id)?.origin !== 'runtime'))
     const going = exact
-      ? without([...present, ...below], exact)
+      ? without([...present, ...below], exact).filter((id) => !placed.has(id))
       : [...leave].filter((id) => present.has(id) || below.has(id))
     const moved = [...entering, ...going].filter((id) => !groups.has(id))
     // Ids of unknown users are left out: one user who was deleted here must not stop the sender from filling the group.
