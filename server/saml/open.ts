@@ -24,6 +24,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import { addKeycloakPaths } from '#server/tokens/keycloak/paths.ts'
 import type { TokensArea } from '#server/tokens/open.ts'
 import { createPublishedKeys } from '#server/tokens/published-keys.ts'
+import { printable } from '#server/users/names.ts'
 import { XmlRefused } from '#server/xml/index.ts'
 import { takeSoap } from '#server/xml/messages/soap.ts'
 import { artifactPath, keycloakPaths, sloPath, ssoPath } from './addresses.ts'
@@ -167,10 +168,11 @@ export const openSaml = (needs: SamlNeeds) => {
     const found = await trip.findOf(request, realm, handle)
     if (!found) return undefined
     const { request: asked } = found
-    const hinted = asked.subject?.format === 'email' || asked.subject?.format === 'unspecified'
+    const { subject } = asked
+    const isHint = subject?.format === 'email' || subject?.format === 'unspecified'
     return {
       continueTo: trip.addressOf(realm, found.handle),
-      username: hinted ? asked.subject?.value : undefined,
+      username: isHint ? printable(subject.value, 255) : undefined,
       clientId: found.clientId,
       application: async (view) =>
         (await findServiceProvider({ view }, found.clientId))?.displayName,

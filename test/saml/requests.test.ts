@@ -339,6 +339,15 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
     const passive = { IsPassive: 'true' }
     expect(statusOf(await ask(subject('bob'), passive))).toBe('Responder/NoPassive')
     expect(statusOf(await ask(subject('_1', 'transient')))).toBe('Requester/UnknownPrincipal')
+    for (const qualifier of ['NameQualifier', 'SPNameQualifier']) {
+      const ofOthers = subject('alice').replace(
+        ' Format',
+        ` ${qualifier}="https://x.example" Format`,
+      )
+      expect(statusOf(await ask(ofOthers))).toBe('Requester/UnknownPrincipal')
+    }
+    const long = await newPerson(site).open(askUrl(site, { inside: subject('x'.repeat(5000)) }))
+    expect(/name="username"[^>]*value="(x*)"/.exec(long.body)?.[1]?.length).toBe(255)
     expect(statusOf(await ask('<saml:Subject/>'))).toBe('Requester/UnknownPrincipal')
     const other = await newPerson(site).signIn(askUrl(site, { inside: subject('bob') }), 'alice')
     expect(statusOf(sentOf(other))).toBe('Requester/UnknownPrincipal')

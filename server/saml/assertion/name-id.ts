@@ -12,7 +12,7 @@ import { statement } from '#server/storage/statements.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { Subjects } from '#server/tokens/subject.ts'
-import { element, type Template } from '#server/xml/index.ts'
+import { element, type Template, type XmlElement } from '#server/xml/index.ts'
 import { entityIdOf } from '../addresses.ts'
 import { SamlStatusError } from '../errors.ts'
 import type { ServiceProvider } from '../service-provider.ts'
@@ -168,6 +168,15 @@ export const createNameIds = ({
 }
 
 export type NameIds = ReturnType<typeof createNameIds>
+
+/** Whether a NameID of a service provider is a name that another party gave (SAML Core §2.2.2). */
+export const isOfOthers = (
+  issuer: Issuer,
+  { entityId }: ServiceProvider,
+  { attributes: { NameQualifier, SPNameQualifier } }: XmlElement,
+): boolean =>
+  (NameQualifier !== undefined && NameQualifier !== entityIdOf(issuer)) ||
+  (SPNameQualifier !== undefined && SPNameQualifier !== entityId)
 
 export const nameIdElement = (
   issuer: Issuer,

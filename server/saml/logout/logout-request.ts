@@ -3,7 +3,8 @@
 import { isUnspecified } from '#schemas/drivers/saml.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { childOf, childrenOf, instantOf, type XmlElement } from '#server/xml/index.ts'
-import { entityIdOf, sloPath } from '../addresses.ts'
+import { sloPath } from '../addresses.ts'
+import { isOfOthers } from '../assertion/name-id.ts'
 import { checkHeader, checkVersion, skewMs } from '../bindings/message-header.ts'
 import type { ReceivedRequest } from '../bindings/receive.ts'
 import { SamlRefused, SamlStatusError, secondLevelCode, successCode } from '../errors.ts'
@@ -23,11 +24,8 @@ const nameIdOf = (
 ): Pick<LogoutRequest, 'nameId' | 'nameIdFormat'> => {
   const nameId = childOf(message, 'saml:NameID')
   if (!nameId) throw new SamlStatusError('RequestUnsupported', 'the request must have a NameID')
-  const { Format: format, NameQualifier, SPNameQualifier } = nameId.attributes
-  const isOther =
-    (NameQualifier !== undefined && NameQualifier !== entityIdOf(issuer)) ||
-    (SPNameQualifier !== undefined && SPNameQualifier !== provider.entityId)
-  if (isOther)
+  const { Format: format } = nameId.attributes
+  if (isOfOthers(issuer, provider, nameId))
     throw new SamlStatusError('UnknownPrincipal', 'the NameID is qualified by another party')
   return {
     nameId: nameId.text.trim(),

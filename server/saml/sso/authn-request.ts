@@ -13,6 +13,7 @@ import {
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { childOf, childrenOf, type XmlElement } from '#server/xml/index.ts'
 import { ssoPath } from '../addresses.ts'
+import { isOfOthers } from '../assertion/name-id.ts'
 import { checkHeader, checkVersion } from '../bindings/message-header.ts'
 import type { ReceivedRequest } from '../bindings/receive.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
@@ -132,12 +133,16 @@ const nameIdOf = (
   return { format, allowCreate }
 }
 
-const subjectOf = (message: XmlElement): Pick<SsoRequest, 'subject'> => {
+const subjectOf = (
+  issuer: Issuer,
+  provider: ServiceProvider,
+  message: XmlElement,
+): Pick<SsoRequest, 'subject'> => {
   const subject = childOf(message, 'saml:Subject')
   const nameId = subject && childOf(subject, 'saml:NameID')
   if (!subject) return {}
   const format = nameIdFormatOf(nameId?.attributes['Format'] ?? nameIdFormats.unspecified)
-  if (!nameId || !format || format === 'transient')
+  if (!nameId || !format || format === 'transient' || isOfOthers(issuer, provider, nameId))
     throw new SamlStatusError('UnknownPrincipal', 'the Subject must be a NameID that can be known')
   return { subject: { format, value: nameId.text.trim() } }
 }
@@ -172,6 +177,6 @@ export const checkAuthnRequest = (
     ...(isDirect(message) ? { isDirect: true } : {}),
     nameId: nameIdOf(message, provider, options),
     ...(context ? { context } : {}),
-    ...subjectOf(message),
+    ...subjectOf(issuer, provider, message),
   }
 }
