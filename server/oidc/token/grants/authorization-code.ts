@@ -75,6 +75,7 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
   return {
     name: 'authorization_code',
     event: 'CODE_TO_TOKEN',
+    readsScope: true,
     parameters: {
       code: 'The code of the authorization response.',
       redirect_uri: 'The redirect URI of the authorization request.',

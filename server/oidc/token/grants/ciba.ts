@@ -9,6 +9,7 @@ export const ciba = (parts: ApprovedParts, requests: DecoupledRequests): Grant =
   return {
     name: 'CIBA',
     event: 'CODE_TO_TOKEN',
+    readsScope: true,
     parameters: { auth_req_id: 'What the backchannel authentication endpoint answered.' },
     handle: async (context) => {
       const { issuer, form } = context

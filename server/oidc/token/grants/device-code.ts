@@ -9,6 +9,7 @@ export const deviceCode = (parts: ApprovedParts, requests: DecoupledRequests): G
   return {
     name: 'device',
     event: 'CODE_TO_TOKEN',
+    readsScope: true,
     parameters: { device_code: 'What the device authorization endpoint answered.' },
     handle: async (context) => {
       const { issuer, form } = context

@@ -86,7 +86,10 @@ export interface Grant {
     issuer: Issuer,
     request: FastifyRequest,
   ) => Promise<TokenClient | undefined>
-  /** True where `scope` names no scopes of the client, and the grant reads it itself (UMA 2.0 Grant §3.3.1). */
+  /**
+   * True where the endpoint does not judge `scope`: the grant reads it itself (UMA 2.0 Grant §3.3.1), or has no such parameter
+   * (RFC 6749 §4.1.3), and one that is sent is passed over (§3.2).
+   */
   readonly readsScope?: true
   /** True where `resource` names resources of another server, and the grant reads it itself. */
   readonly readsResource?: true

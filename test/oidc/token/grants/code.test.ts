@@ -90,6 +90,14 @@ describe.each(backends)('codes on $name', (backend) => {
       if (status !== 200) expect([status, body.error]).toEqual([400, 'invalid_grant'])
   })
 
+  it.each(['openid', 'openid organization:north', 'a made-up scope'])(
+    'pass over a scope that is sent along, which the exchange has not (RFC 6749 §3.2): %s',
+    async (scope) => {
+      const { status, body } = await exchange(site, client, await newCode(), { scope })
+      expect([status, body.scope]).toEqual([200, 'openid'])
+    },
+  )
+
   it('end what they gave when they come again (RFC 6749 §4.1.2)', async () => {
     const code = await newCode({ scope: 'openid offline_access' })
     const { body } = await exchange(site, client, code)
