@@ -11,7 +11,8 @@ export type DisableWebhook = (webhook: StoredDocument, reason: string) => Promis
 
 export const createDisableWebhook =
   (writer: Writer): DisableWebhook =>
-  async ({ realm, id, key }, reason) => {
+  async (webhook, reason) => {
+    const { realm, id, body } = webhook
     const event = {
       type: 'WEBHOOK_DISABLED',
       realm,
@@ -28,7 +29,12 @@ export const createDisableWebhook =
         caller: systemCaller,
         channel: restChannel,
         message: `disabled: ${reason}`,
-        operations: [editOf(Webhook, { id, key }, (before) => ({ ...before, enabled: false }))],
+        operations: [
+          editOf(Webhook, webhook, (before) =>
+            // Another receiver may have been given meanwhile: the reason is not about that one.
+            before['url'] === body['url'] ? { ...before, enabled: false } : before,
+          ),
+        ],
         // It may have been disabled concurrently.
         alongside: (effects) => ({ statements: [], events: effects.length > 0 ? [event] : [] }),
       })

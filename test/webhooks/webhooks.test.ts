@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { RunningJobs } from '#server/jobs/queue.ts'
 import { startBackground } from '#server/run/background.ts'
 import { schedule } from '#server/webhooks/deliveries.ts'
+import { createDisableWebhook } from '#server/webhooks/disable.ts'
 import { payloadOf } from '#server/webhooks/payload.ts'
 import { createSender } from '#server/webhooks/sender.ts'
 import {
@@ -283,6 +284,17 @@ describe('webhooks', () => {
       expect((await deliveries(id)).map(({ reason }) => reason)).toContain(
         'the webhook is disabled',
       )
+    })
+
+    it('answers 410 after the webhook was given another address: it stays enabled', async () => {
+      const id = await subscribe('/old')
+      const before = await (await server.areas.copy.fresh(`realm-${made}`))?.byId('webhook', id)
+      if (!before) throw new Error('no webhook')
+      await change(id, { url: receiver.url(`/${made}/new`) })
+      const disable = createDisableWebhook(server.areas.realm.writer)
+      await disable(before, 'the receiver is gone')
+      expect(await webhook(id)).toMatchObject({ enabled: true })
+      expect(await events('WEBHOOK_DISABLED')).toEqual([])
     })
 
     it.each([
