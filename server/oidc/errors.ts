@@ -77,6 +77,9 @@ export const invalidDpopProof = oauthError('invalid_dpop_proof')
 /** At resources (RFC 6750 §3.1). */
 export const invalidToken = oauthError('invalid_token', 401, 'Bearer')
 export const insufficientScope = oauthError('insufficient_scope', 403, 'Bearer')
+/** For a caller that has proven nothing: the state of the agent, and the rule that suspends it, are for the log. */
+export const agentNotUsable = ({ message }: AgentInactiveError): OAuthError =>
+  unauthorizedClient('the agent of this client may not be used now', { detail: message })
 /** One that does not exist and one that is switched off are the same from outside. */
 export const noSuchRealm = oauthError('invalid_request', 404)
 

@@ -46,6 +46,20 @@ describe.each(backends)('the client of an agent on $name', (backend) => {
       expect((await refusedAt(path, {})).slice(2)).toEqual([400, 'unauthorized_client'])
     const page = await (await browserOf()).open(authorizeUrl(site, { clientId }))
     expect([page.status, page.away]).toEqual([400, undefined])
+    // Anybody may ask here: the state, and the rule that suspends an agent, are for the client that proves its secret.
+    expect(page.body).not.toMatch(/PENDING|SUSPENDED|REVOKED/)
+    const open = await site.agent(
+      'open',
+      {},
+      { publicClient: true, serviceAccountsEnabled: false, grantTypes: ['authorization_code'] },
+      'PENDING',
+    )
+    const fields = { grant_type: 'authorization_code', code: 'x', client_id: open.clientId }
+    const { body } = await site.post('/token', fields)
+    expect(body).toEqual({
+      error: 'unauthorized_client',
+      error_description: 'the agent of this client may not be used now',
+    })
   })
 
   it('asks the user once: the page names agent, user and end; a suspension ends what came of it', async () => {

@@ -4,10 +4,10 @@
  */
 
 import type { MapError } from '#server/http/errors.ts'
-import type { Agents } from '#server/tokens/agents/agents.ts'
+import { AgentInactiveError, type Agents } from '#server/tokens/agents/agents.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { type OAuthError, toOAuthError } from '../errors.ts'
+import { agentNotUsable, type OAuthError, toOAuthError } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 import type { AuthorizeRequest, SentRequest, Step } from './authorize-request.ts'
 import type { KnownClient } from './steps/client/known-client.ts'
@@ -91,7 +91,9 @@ export const createCheckRequest = (parts: CheckParts): CheckRequest => {
     try {
       await agents.insist(issuer, client)
     } catch (error) {
-      throw toOAuthError(error, mapError)
+      throw error instanceof AgentInactiveError
+        ? agentNotUsable(error)
+        : toOAuthError(error, mapError)
     }
   }
 

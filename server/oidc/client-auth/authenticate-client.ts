@@ -7,7 +7,13 @@ import type { SlowRefusal } from '#server/http/limits/slow-refusals.ts'
 import { AgentInactiveError, type Agents } from '#server/tokens/agents/agents.ts'
 import type { FindClient, TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { invalidClient, invalidRequest, OAuthError, unauthorizedClient } from '../errors.ts'
+import {
+  agentNotUsable,
+  invalidClient,
+  invalidRequest,
+  OAuthError,
+  unauthorizedClient,
+} from '../errors.ts'
 import { addressOf } from '../issuer.ts'
 import type { Parameters } from '../parameters.ts'
 import type { Attempt, ClientAuthMethod, Presented } from './method.ts'
@@ -103,14 +109,14 @@ export const createAuthenticateClient = ({
   const insistOnAgent = async (
     issuer: Issuer,
     client: TokenClient,
-    sourceIp: string,
+    { method, sourceIp }: { readonly method: string; readonly sourceIp: string },
   ): Promise<void> => {
     try {
       await agents.insist(issuer, client)
     } catch (error) {
       if (!(error instanceof AgentInactiveError)) throw error
       await recordFault(issuer, client, sourceIp, `unauthorized_client: ${error.message}`)
-      throw unauthorizedClient(error.message)
+      throw method === 'none' ? agentNotUsable(error) : unauthorizedClient(error.message)
     }
   }
 
@@ -121,7 +127,7 @@ export const createAuthenticateClient = ({
     const endpointOf = (): string => addressOf(issuer, request)
     const fault = await faultOf(issuer, client, method, { credential, endpointOf })
     if (client && fault === undefined) {
-      await insistOnAgent(issuer, client, request.ip)
+      await insistOnAgent(issuer, client, { method: method.name, sourceIp: request.ip })
       await clientUsed(client)
       return { client, method: method.name }
     }
