@@ -1,6 +1,7 @@
 /** A sync of a directory: what it makes, changes and removes, and what stops it before it changes anything. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { backends } from '../support/backends.ts'
 import type { LdapEntry, SearchCall } from './ldap-server.ts'
 import { base, realmOf, secretOf } from './people.ts'
@@ -185,6 +186,41 @@ describe.each(backends)('a sync of a directory on $name', (backend) => {
     )
     expect(counts(await world.sync())).toEqual([1, 0, 1, 0])
     expect((await world.user('ada')).userId).not.toBe(userId)
+  })
+
+  it('ends the access of users who leave, which does not begin again when they come back', async () => {
+    world.add('ada', 'bob')
+    await world.provide()
+    await world.sync()
+    const { storage, sessions } = world.site.site.server.areas
+    const realm = realmOf(world.site.site)
+    const { userId } = await world.user('ada')
+    const settings = (await world.site.site.server.areas.realm.settingsOf(realm)) as SettingsDoc
+    const opened = sessions.openStatements({
+      realm,
+      userId,
+      ip: '127.0.0.1',
+      userAgent: undefined,
+      rememberMe: false,
+      settings,
+    })
+    await storage.commit(opened.statements)
+    const granted = await world.site.grant(world.named('ada'), secretOf(world.named('ada')))
+    const isActive = async (): Promise<boolean> => {
+      const { clientId, secret } = world.site.client
+      const asked = { token: granted.body.access_token, client_id: clientId, client_secret: secret }
+      return (await world.site.site.post('/introspect', asked)).body.active
+    }
+    const isSignedIn = async () =>
+      (await sessions.find(realm, opened.cookieValue, settings)) !== undefined
+    expect([await isSignedIn(), await isActive()]).toEqual([true, true])
+
+    world.remove('ada')
+    expect(counts(await world.sync())).toEqual([0, 0, 1, 0])
+    world.add('ada')
+    expect(counts(await world.sync())).toEqual([0, 1, 0, 0])
+    expect((await world.user('ada')).enabled).toBe(true)
+    expect([await isSignedIn(), await isActive()]).toEqual([false, false])
   })
 
   it('enables a user who comes back, and no user whom an administrator has disabled', async () => {

@@ -6,6 +6,7 @@
 
 import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import { endSessionsOf } from '#server/sessions/endings.ts'
 import {
   ConstraintError,
   GuardFailedError,
@@ -13,6 +14,7 @@ import {
   type Storage,
 } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import { endGrantsOfUsers } from '#server/tokens/grants/grant-endings.ts'
 import type { Links } from '#server/users/links/links.ts'
 import { assignDefaultRole } from '#server/users/memberships.ts'
 import { deleteUsers } from '#server/users/user-rows.ts'
@@ -128,8 +130,17 @@ export const applyUsers = async (
   let done = 0
   const failed: NotApplied[] = []
 
+  /** As when an administrator disables or deletes users: a user who comes back signs in anew. */
+  const endAccess = (userIds: readonly string[]): Statement[] =>
+    userIds.length === 0
+      ? []
+      : [...endSessionsOf(storage.db, userIds, now), endGrantsOfUsers(storage, userIds)]
+
   const statementsOf = (part: readonly PlannedUser[]): Statement[] => {
     const removed = part.flatMap(({ before, after }) => (before && !after ? [before.id] : []))
+    const disabled = part.flatMap(({ before, after }) =>
+      before?.enabled === 1 && after?.enabled === 0 ? [before.id] : [],
+    )
     const saved = part.flatMap(({ before, after }) => (after ? [{ before, after }] : []))
     const made = part.flatMap(({ op, after, subject }) =>
       after && op === 'add' ? [{ after, subject }] : [],
@@ -143,8 +154,10 @@ export const applyUsers = async (
       before && absence !== undefined ? [before.id] : [],
     )
     return [
+      ...endAccess(removed),
       ...deleteUsers(storage, removed, now),
       ...users.saveStatements(saved),
+      ...endAccess(disabled),
       ...assignDefaultRole(
         storage,
         made.map(({ after }) => after.id),
