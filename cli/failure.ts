@@ -67,7 +67,8 @@ const problemHints: Readonly<Record<string, string>> = {
   csrf: 'sign in again: `iamctl login`',
   forbidden: '`iamctl whoami` shows what you may do',
   'step-up': 'sign in again with a stronger factor, then repeat it',
-  'not-found': 'check the name and --realm (IAMCTL_REALM); `iamctl get` lists what there is',
+  'not-found':
+    'check the name and --realm (IAMCTL_REALM); `iamctl get realms` and `iamctl get KIND` list what there is',
   'method-not-allowed': 'the server may be of another version: `iamctl doctor`',
   conflict: 'check the current documents with `iamctl get`, then try again',
   gone: 'it has expired; start again',

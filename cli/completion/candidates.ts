@@ -47,6 +47,9 @@ const shell =
 const kindCandidates = (): Candidate[] =>
   kinds.map((kind) => ({ value: kindWord(kind), doc: kind.doc }))
 
+/** `get` also lists what is no document. */
+const realmsWord: Candidate = { value: 'realms', doc: 'Realms of the server.' }
+
 /** `client.redirectUris`: kinds with a point behind them, then fields. */
 const fieldNames: Source = async ({ partial }) => {
   const cut = partial.lastIndexOf('.')
@@ -93,7 +96,8 @@ const byArgument: Readonly<Record<string, Source>> = {
 
 /** By what the help calls a value: `--out <file>`, `[kind]`. */
 const byName: Readonly<Record<string, Source>> = {
-  kind: async () => plain(kindCandidates()),
+  kind: async ({ command }) =>
+    plain([...(command.name() === 'get' ? [realmsWord] : []), ...kindCandidates()]),
   key: async (situation, { keys }) => values(await keys(situation.operands[0] ?? '', situation)),
   'kind/key': documentNames,
   'kind.field': fieldNames,

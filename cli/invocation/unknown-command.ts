@@ -6,6 +6,8 @@ import { nearest } from '#schemas/text/typos.ts'
 import { findKind, isKindName, kindWord } from '../client/kind-names.ts'
 
 const lists = '`iamctl get KIND` lists documents, `iamctl get` lists the kinds'
+const realms =
+  '`iamctl get realms` lists realms, `iamctl export --realm NAME` shows one; a file of the estate creates one (`iamctl init`)'
 const documents = '`iamctl get KIND KEY` shows a document, `iamctl explain KIND.field` a field'
 const deletion =
   'remove the document from its file and run `iamctl apply`; `iamctl delete KIND KEY` deletes a document that no file declares'
@@ -20,10 +22,8 @@ const habits: Readonly<Record<string, string>> = {
   ls: lists,
   list: lists,
   'api-resources': lists,
-  realms:
-    '`iamctl export --realm NAME` shows a realm; a file of the estate creates one (`iamctl init`)',
-  realm:
-    '`iamctl export --realm NAME` shows a realm; a file of the estate creates one (`iamctl init`)',
+  realms,
+  realm: realms,
   show: documents,
   describe: documents,
   view: documents,

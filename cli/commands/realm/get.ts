@@ -7,8 +7,8 @@ import { type Call, command } from '../../invocation/command.ts'
 import { flags, parsed, text } from '../../invocation/flags.ts'
 import { limit } from '../../invocation/limit.ts'
 import { argument } from '../../invocation/operand.ts'
-import { type OnRealm, openRealm } from '../../invocation/realm.ts'
-import { realmFlags } from '../../invocation/shared-flags.ts'
+import { type OnRealm, openConnection, openRealm } from '../../invocation/realm.ts'
+import { realmFlags, type ServerValues } from '../../invocation/shared-flags.ts'
 import { note } from '../../views/human/elements/note.ts'
 import type { Found, Row } from '../../views/human/live/documents.ts'
 import { printJson } from '../../views/json/json.ts'
@@ -50,6 +50,21 @@ const kindOf = async (word: string | undefined, given: UserFlags): Promise<Kind 
 /** Of the one kind whose routes are written by hand there may be millions. */
 const isPaged = (kind: Kind): boolean => kind.path === null
 
+const isRealms = (word: string | undefined): boolean => word === 'realms' || word === 'realm'
+
+/** Realms are no documents of a realm: administrators of `master` list them. */
+const realmsOf = async (call: Call<UserFlags & ServerValues>, name?: string): Promise<Found> => {
+  refuseUserFlags(call.flags, 'realms')
+  const { api } = await openConnection(call)
+  const realms = await api.realms()
+  const named = realms.find(({ realm }) => realm === name)
+  if (named !== undefined) return { doc: { ...named } }
+  if (name === undefined) return { realms }
+  throw new CommandError(exitCodes.error, `there is no realm "${name}"`, {
+    hint: '`iamctl get realms` lists them',
+  })
+}
+
 const allKinds = async (): Promise<Found> => {
   const { kindWord } = await import('../../client/kind-names.ts')
   const { kinds } = await import('#schemas/registry.ts')
@@ -59,6 +74,7 @@ const allKinds = async (): Promise<Found> => {
 /** For programs. */
 const plainValue = (found: Found): unknown => {
   if ('kinds' in found) return found.kinds
+  if ('realms' in found) return found.realms
   return 'doc' in found ? found.doc : found.rows.map(({ doc }): Doc => doc)
 }
 
@@ -67,12 +83,13 @@ export const get = command({
   description: 'show documents of a realm',
   help: `
 Examples:
+  iamctl get realms
   iamctl get clients --realm acme
   iamctl get client web --realm acme -o yaml
   iamctl get users --realm acme --search ali -o json
   iamctl get client-role web/reader --realm acme`,
   arguments: [
-    argument('[kind]', 'such as clients; without it, the kinds there are'),
+    argument('[kind]', 'such as clients, or realms; without it, the kinds there are'),
     argument('[key]', 'natural key or id: web, /Staff/Helpdesk, web/reader'),
   ],
   flags: flags(
@@ -83,6 +100,7 @@ Examples:
     realmFlags,
   ),
   run: async (call, word, key): Promise<Found> => {
+    if (isRealms(word)) return realmsOf(call, key)
     const kind = await kindOf(word, call.flags)
     if (kind === null) return allKinds()
     const place = await openRealm(call)

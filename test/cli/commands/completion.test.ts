@@ -61,6 +61,7 @@ describe('what is offered', () => {
     ['whoa', ['whoami', ':none']],
     ['keys r', ['rotate', ':none']],
     ['get clients --re', ['--realm', ':none']],
+    ['get rea', ['realms', ':none']],
     ['history --lim', ['--limit', ':none']],
     ['validate -o gi', ['github', ':none']],
     ['validate --output=gi', ['--output=github', ':none']],

@@ -49,6 +49,20 @@ describe('get', () => {
     ])
   })
 
+  it('lists realms, without being told of one, and shows one', async () => {
+    const { run } = freshHome(world(), { ...credentials, IAMCTL_REALM: '' })
+    const table = await run(['get', 'realms'])
+    expect(table, table.stderr).toMatchObject({ code: 0, stderr: '' })
+    expect(table.stdout).toMatch(/^REALM +REVISION\n(?:.*\n)*acme +\d+\n/)
+    const json = JSON.parse((await run(['get', 'realms', '-o', 'json'])).stdout)
+    expect(json).toContainEqual(expect.objectContaining({ realm: 'master' }))
+    const one = JSON.parse((await run(['get', 'realm', 'acme', '-o', 'json'])).stdout)
+    expect(one).toMatchObject({ realm: 'acme', revision: expect.any(Number) })
+    const none = await run(['get', 'realm', 'nowhere'])
+    expect(none.code).toBe(1)
+    expect(none.stderr).toContain('`iamctl get realms`')
+  })
+
   it('shows one document by natural key or id', async () => {
     const { run } = world().home
     const one = JSON.parse((await run(['get', 'client', 'web', '-o', 'json'])).stdout)

@@ -106,6 +106,7 @@ describe('what is not understood', () => {
 
   it.each([
     ['ls', 'iamctl get KIND'],
+    ['realms', 'iamctl get realms'],
     ['list', 'iamctl get KIND'],
     ['describe', 'iamctl get KIND KEY'],
     ['diff', 'iamctl plan'],

@@ -2,6 +2,7 @@
 
 import { type Doc, isObject, type JsonSchema } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
+import type { RealmRecord } from '#schemas/wire/records.ts'
 import { kindWord } from '../../../client/kind-names.ts'
 import { printOut } from '../../streams.ts'
 import { note } from '../elements/note.ts'
@@ -16,6 +17,7 @@ export interface Row {
 /** What `iamctl get` was asked for. */
 export type Found =
   | { readonly kinds: readonly { readonly kind: string; readonly doc: string }[] }
+  | { readonly realms: readonly RealmRecord[] }
   | { readonly doc: Doc }
   | { readonly realm: string; readonly kind: Kind; readonly rows: readonly Row[] }
 
@@ -82,6 +84,11 @@ export const showFound = async (found: Found, call: { readonly quiet: boolean })
     printTable(
       ['kind', 'what it is'],
       found.kinds.map(({ kind, doc }) => [kind, doc]),
+    )
+  else if ('realms' in found)
+    printTable(
+      ['realm', 'revision'],
+      found.realms.map(({ realm, revision }) => [realm, String(revision)]),
     )
   else if ('doc' in found) await showDocument(found.doc)
   else if (found.rows.length === 0)
