@@ -23,14 +23,19 @@ const nameOf = (error: FieldError): FieldError => ({
 })
 
 /** Digits only: coercion also takes "0x10", "1e3" and, past every maximum, "Infinity". */
-const digits = /^-?\d{1,15}$/
+const digits = /^-?\d+$/
+
+/** The largest integer that a parameter may be: it stays exact when others are added to it. */
+export const largestInteger = 999_999_999_999_999
 
 const misspeltIntegers = (schema: JsonSchema, value: unknown): FieldError[] =>
   Object.entries(schema.properties ?? {}).flatMap(([field, { type }]) => {
     const given = type === 'integer' && isObject(value) ? value[field] : undefined
-    return typeof given !== 'string' || digits.test(given)
+    if (typeof given !== 'string') return []
+    if (!digits.test(given)) return [{ field, code: 'type', message: 'must be an integer' }]
+    return Math.abs(Number(given)) <= largestInteger
       ? []
-      : [{ field, code: 'type', message: 'must be an integer' }]
+      : [{ field, code: 'maximum', message: 'must have at most 15 digits' }]
   })
 
 export const createValidation = (): Validation => {

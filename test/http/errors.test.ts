@@ -91,6 +91,16 @@ describe('a problem document (RFC 9457)', () => {
     expect(response.json()).toMatchObject({ code: 'validation', errors: [{ field: 'max' }] })
   })
 
+  it('says of a parameter with too many digits that it is too large, and not that it is none', async () => {
+    const largest = await app.inject('/things?max=999999999999999')
+    expect(largest.statusCode).toBe(200)
+    const response = await app.inject('/things?max=1000000000000000')
+    expect(response.json()).toMatchObject({
+      code: 'validation',
+      errors: [{ field: 'max', code: 'maximum', message: 'must have at most 15 digits' }],
+    })
+  })
+
   it('gives errors of higher floors what they are mapped to, without their words', async () => {
     const response = await app.inject({ method: 'DELETE', url: '/things/1' })
     expect(response.statusCode).toBe(409)

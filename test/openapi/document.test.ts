@@ -93,6 +93,16 @@ describe('the API description', () => {
       expect(statuses(id), id).toEqual(expect.arrayContaining(['413', '414', '415']))
   })
 
+  it('bounds every integer in a query, as the server does', () => {
+    const bounds = operations.flatMap(({ parameters = [] }) =>
+      parameters.flatMap((one) =>
+        one.in === 'query' && one.schema.type === 'integer' ? [one.schema['maximum']] : [],
+      ),
+    )
+    expect(bounds.length).toBeGreaterThan(20)
+    expect(bounds.filter((one) => !(Number(one) <= 999_999_999_999_999))).toEqual([])
+  })
+
   it('has SCIM, with its media type, parameters and errors', () => {
     const scim = operations.filter(({ path }) => path.includes('/scim/v2'))
     expect(scim.map(({ method, path }) => `${method} ${path.split('/scim/v2')[1]}`).sort()).toEqual(

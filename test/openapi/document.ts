@@ -21,7 +21,11 @@ export interface Operation {
   readonly summary: string
   readonly tags: readonly string[]
   readonly security: readonly Readonly<Record<string, unknown>>[]
-  readonly parameters?: readonly { readonly name: string; readonly in: string }[]
+  readonly parameters?: readonly {
+    readonly name: string
+    readonly in: string
+    readonly schema: JsonSchema
+  }[]
   readonly requestBody?: {
     readonly required: boolean
     readonly content: Readonly<Record<string, Media>>

@@ -6,6 +6,7 @@
 import { STATUS_CODES } from 'node:http'
 import { isObject, type JsonSchema } from '#schemas/json-schema.ts'
 import { problems } from '#schemas/problems.ts'
+import { largestInteger } from '#server/http/validation.ts'
 
 type Json = Record<string, unknown>
 
@@ -74,13 +75,25 @@ const withOptionalBody = (method: string, operation: Json): Json => {
   return isOptional ? { ...operation, requestBody: { ...requestBody, required: false } } : operation
 }
 
+interface Parameter {
+  readonly in: string
+  readonly schema: JsonSchema
+}
+
+const bounded = (parameter: Parameter): Parameter =>
+  parameter.schema.type === 'integer'
+    ? { ...parameter, schema: { maximum: largestInteger, ...parameter.schema } }
+    : parameter
+
 /** As a reader fills them in: the path from left to right, then the query, then headers. */
 const inOrder = (operation: Json): Json => {
-  const parameters = operation['parameters'] as readonly { readonly in: string }[] | undefined
+  const parameters = operation['parameters'] as readonly Parameter[] | undefined
   if (!parameters) return operation
-  const rank = ({ in: place }: { readonly in: string }): number =>
-    ['path', 'query', 'header'].indexOf(place)
-  return { ...operation, parameters: parameters.toSorted((a, b) => rank(a) - rank(b)) }
+  const rank = ({ in: place }: Parameter): number => ['path', 'query', 'header'].indexOf(place)
+  return {
+    ...operation,
+    parameters: parameters.map(bounded).toSorted((a, b) => rank(a) - rank(b)),
+  }
 }
 
 /** Moves schemas with a title to the components; the first of a name stays, and another one keeps its place. */
