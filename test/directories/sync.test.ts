@@ -72,6 +72,19 @@ describe.each(backends)('a sync of a directory on $name', (backend) => {
     expect(counts(await world.sync('?full=true'))).toEqual([0, 0, 0, 0])
   })
 
+  it('makes a user without an address where that of the entry is too long, and cuts none', async () => {
+    const start = `ada@${'a'.repeat(63)}.${'b'.repeat(63)}.${'c'.repeat(63)}.`
+    const kept = `${start}${'d'.repeat(255 - start.length - '.example'.length)}.example`
+    world.ldap.entries.push(
+      person(world.named('ada'), { mail: [`${kept}.attacker.org`] }),
+      person(world.named('bob'), { mail: [kept.replace('ada@', 'bob@')] }),
+    )
+    await world.provide()
+    expect(counts(await world.sync())).toEqual([2, 0, 0, 0])
+    expect((await world.user('ada')).email).toBeNull()
+    expect((await world.user('bob')).email).toBe(kept.replace('ada@', 'bob@'))
+  })
+
   it('shows with dryRun every field that would change, and changes none', async () => {
     world.add('ada', 'bob', ...many)
     await world.provide()

@@ -38,9 +38,18 @@ const isEnabled = (entry: Entry): boolean => {
   return (control & disabledBit) === 0 && entry.first(accountLock)?.toLowerCase() !== 'true'
 }
 
+/** What columns of names and addresses hold. */
+const longest = 255
+
 const textOf = (entry: Entry, attribute: string): string | null => {
   const value = entry.first(attribute)
-  return value === undefined ? null : printable(value.trim(), 255)
+  return value === undefined ? null : printable(value.trim(), longest)
+}
+
+/** An address that mail cannot be sent to is worth less than the account; one that is cut is the address of another person. */
+const emailOf = (entry: Entry, attribute: string): string | null => {
+  const email = entry.first(attribute)?.trim() ?? ''
+  return email.length > longest || emailErrors(email).length > 0 ? null : email
 }
 
 export const personOf = ({ attributes }: Directory, entry: Entry): Person | NoPerson => {
@@ -51,13 +60,11 @@ export const personOf = ({ attributes }: Directory, entry: Entry): Person | NoPe
   if (username === undefined) return { dn, problem: `it has no ${attributes.uid}` }
   const [error] = usernameErrors(username)
   if (error) return { dn, problem: `its ${attributes.uid} ${error.message}` }
-  const email = textOf(entry, attributes.email)
   return {
     subject,
     dn,
     username,
-    // An address that mail cannot be sent to is worth less than the account.
-    email: email === null || emailErrors(email).length > 0 ? null : email,
+    email: emailOf(entry, attributes.email),
     firstName: textOf(entry, attributes.firstName),
     lastName: textOf(entry, attributes.lastName),
     enabled: isEnabled(entry),
