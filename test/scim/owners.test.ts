@@ -118,6 +118,10 @@ it('leave the tree of a file as it is when they state all members of a group', a
   expect(await to.revision()).toBe(revision)
   const named = { op: 'remove', path: `members[value eq "${twigId}"]` }
   expect((await site.scim.patch(`/Groups/${treeId}`, named)).body.members).toHaveLength(1)
+  // Below a group of the sender it was the sender who put it.
+  const theirs = await site.scim.group('Theirs', { members: [{ value: twigId }] })
+  const none = { op: 'replace', path: 'members', value: [] }
+  expect((await site.scim.patch(`/Groups/${theirs.id}`, none)).body.members).toBeUndefined()
 })
 
 it('are groups that a file adopts with their members, under the name that the sender knows', async () => {

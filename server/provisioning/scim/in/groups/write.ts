@@ -105,7 +105,9 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
     groupId: string,
     { exact, join, leave }: MemberChange,
   ): Promise<Moves> => {
-    const all = (await view.list(Group.kind)).filter(({ id }) => id !== groupId)
+    const whole = await view.list(Group.kind)
+    const isProvisioned = whole.find(({ id }) => id === groupId)?.origin === 'runtime'
+    const all = whole.filter(({ id }) => id !== groupId)
     const groups = new Map(all.map((group) => [group.id, group]))
     const below = new Set(all.flatMap(({ id, parentId }) => (parentId === groupId ? [id] : [])))
     const wanted = exact ?? join
@@ -114,7 +116,9 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
     const present = await membersAmong(storage, groupId, exact ? undefined : users)
     const entering = without(wanted, present).filter((id) => !below.has(id))
     // A sender that states its users knows nothing of the tree that a file or an administrator has made: those groups stay below.
-    const placed = new Set([...below].filter((id) => groups.get(id)?.origin !== 'runtime'))
+    const placed = new Set(
+      isProvisioned ? [] : [...below].filter((id) => groups.get(id)?.origin !== 'runtime'),
+    )
     const going = exact
       ? without([...present, ...below], exact).filter((id) => !placed.has(id))
       : [...leave].filter((id) => present.has(id) || below.has(id))
