@@ -8,7 +8,7 @@ import { type Doc, isObject, type JsonSchema, pointerSegment } from '#schemas/js
 import { keyOf } from '#schemas/kind.ts'
 import { own } from '#schemas/own.ts'
 import { seedOf } from '#schemas/realm/seeds.ts'
-import { kinds } from '#schemas/registry.ts'
+import { kindNamed, kinds } from '#schemas/registry.ts'
 import { nearest } from '#schemas/text/typos.ts'
 import { realmView } from '#schemas/views.ts'
 import { propertySchema } from '#schemas/walk.ts'
@@ -95,6 +95,14 @@ const hintFor = (error: ErrorObject, schema: JsonSchema, value: unknown): string
   if (types.includes('array') && value === null)
     return 'leave it out to keep the current entries, or write [] for none'
   if (types.includes('array') && typeof value === 'string') return 'put "- " before it'
+  if (types.includes('array') && isObject(value)) {
+    const kind = schema.items?.['x-ref']?.kind
+    if (kind === undefined) return 'begin each entry with "- "'
+    const { parentKind } = kindNamed(kind)
+    // A group is named by its path: the kind is its own parent.
+    const parent = parentKind === kind ? '' : parentKind?.toUpperCase()
+    return `write a list of names: [${parent === undefined ? 'NAME' : `${parent}/NAME`}]`
+  }
   if (typeof value !== 'string' || types.includes('object')) return undefined
   if (types.includes('boolean') && /^(?:y|yes|n|no|on|off)$/i.test(value))
     return 'write true or false: others are text'
