@@ -102,7 +102,7 @@ const createOwnAccount = (needs: SelfServiceNeeds) => {
       jobs,
       users,
     }),
-    credentials: createCredentials({ storage, recorder, factors, ranks, clock }),
+    credentials: createCredentials({ storage, recorder, factors, ranks, clock, users }),
     enrolments: createEnrolments({
       storage,
       clock,

@@ -2,9 +2,11 @@
 
 import { Secret, TOTP } from 'otpauth'
 import { describe, expect, it } from 'vitest'
+import { deleteCredentials, insertCredentials } from '#server/credentials/credentials.ts'
 import { withNewcomers } from '../sign-in/newcomers.ts'
 import { password, type World } from '../sign-in/world.ts'
 import { backends } from '../support/backends.ts'
+import { newPasskey } from './passkey.ts'
 import { type Person, personOf, strong } from './person.ts'
 
 const quarter = 15 * 60_000
@@ -204,5 +206,23 @@ describe.each(backends)('factors of an account on $name', (backend) => {
     await better.submit({ remove: otp })
     expect(better.path).toBe(account('/security?notice=removed'))
     expect(await typesOf()).toEqual(['password', 'recovery-codes'])
+  })
+
+  it('leave one way in where the last two are removed at once', async () => {
+    const { storage, users, given } = world.server.areas
+    const user = await users.store.find('shop', ann.userId)
+    if (!user) throw new Error('no user')
+    const row = () => newPasskey(world.server.baseUrl).credentialOf(user, given.clock.now())
+    const passkeys = [row(), row()]
+    await storage.commit([
+      deleteCredentials(storage, user.id, 'password'),
+      ...insertCredentials(storage, passkeys),
+    ])
+    const who = await personOf(world, ann.userId, strong)
+    const answers = await Promise.all(
+      passkeys.map(({ id }) => who.api('DELETE', `/credentials/${id}`)),
+    )
+    expect(answers.map(({ status }) => status).sort()).toEqual([204, 409])
+    expect(await typesOf(who)).toEqual(['webauthn'])
   })
 })

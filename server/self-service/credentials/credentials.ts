@@ -2,7 +2,7 @@
 
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
-import { removeCredential } from '#server/credentials/credential-removal.ts'
+import { credentialGuard, removeCredential } from '#server/credentials/credential-removal.ts'
 import { credentialsOf } from '#server/credentials/credentials.ts'
 import type { Factors } from '#server/credentials/factors/factors.ts'
 import { passkeyType } from '#server/credentials/factors/passkeys.ts'
@@ -11,6 +11,8 @@ import type { Clock } from '#server/platform/clock.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
 import type { Ranks } from '#server/users/permissions.ts'
+import { changedUserRow } from '#server/users/user-record.ts'
+import type { Users } from '#server/users/users.ts'
 import { type Self, selfEvent } from '../self.ts'
 import { passwordType } from './password.ts'
 import { insistOnRecentStrength } from './strength.ts'
@@ -21,6 +23,7 @@ export interface CredentialsParts {
   readonly factors: Factors
   readonly ranks: Pick<Ranks, 'permissionsOf'>
   readonly clock: Clock
+  readonly users: Users
 }
 
 /** What suffices to sign in by itself. */
@@ -39,7 +42,7 @@ export const shownCredential = (row: CredentialRow) => ({
 })
 
 export const createCredentials = (parts: CredentialsParts) => {
-  const { recorder } = parts
+  const { recorder, users, clock } = parts
 
   const of = ({ user }: Self): Promise<CredentialRow[]> => credentialsOf(parts.storage, user.id)
 
@@ -49,9 +52,11 @@ export const createCredentials = (parts: CredentialsParts) => {
     /** Throws where it is none of the user's, and where nothing would be left to sign in with. */
     remove: async (self: Self, id: string): Promise<void> => {
       await insistOnRecentStrength(parts, self)
+      const missing = new Problem('not-found', 'you have no such credential')
+      const current = await users.find(self.issuer.name, self.user.id)
+      if (!current) throw missing
       const rows = await of(self)
       const row = rows.find((one) => one.id === id)
-      const missing = new Problem('not-found', 'you have no such credential')
       if (!row) throw missing
       if (row.type === passwordType)
         throw new Problem('conflict', 'a password is not removed: change it')
@@ -59,12 +64,18 @@ export const createCredentials = (parts: CredentialsParts) => {
       if (sufficient.includes(row.type) && !left.some(({ type }) => sufficient.includes(type)))
         throw new Problem('in-use', 'you need this to sign in: add another method first')
       try {
-        await recorder.commit(removeCredential(parts.storage, row), [
-          selfEvent(self, 'REMOVE_CREDENTIAL', row.type),
-        ])
+        await recorder.commit(
+          [
+            // Two that are removed at once would each be the other's way in.
+            ...users.updateStatements(current, changedUserRow(current, {}, clock.now())),
+            ...removeCredential(parts.storage, row),
+          ],
+          [selfEvent(self, 'REMOVE_CREDENTIAL', row.type)],
+        )
       } catch (error) {
-        if (error instanceof GuardFailedError) throw missing
-        throw error
+        if (!(error instanceof GuardFailedError)) throw error
+        if (error.guard === credentialGuard) throw missing
+        throw new Problem('conflict', 'It was changed at the same moment: try again.')
       }
     },
   }
