@@ -1,7 +1,7 @@
 /** The audit event of a successful action: actor, action and resource. */
 
 import type { EventType } from '#schemas/wire/event-types.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import { doneBy } from '#server/http/caller.ts'
 import type { ActionContext } from './action.ts'
 

@@ -3,32 +3,13 @@
  * of. They go to stdout only once they are durable, so that no line ever speaks of something that did not happen.
  */
 
-import type { EventType } from '#schemas/wire/event-types.ts'
 import type { AuditRecord } from '#schemas/wire/events.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, StatementResult, Storage } from '#server/storage/contract.ts'
 import { insertRows } from '#server/storage/statements.ts'
+import type { AuditEvent } from './event.ts'
 import type { PersonalKeys } from './personal-keys.ts'
 import { prepare } from './records.ts'
-
-export interface AuditEvent {
-  readonly type: EventType
-  readonly realm: string
-  /** The id of a known user or client, else the name that was tried. */
-  readonly actor: string
-  /** The user whom the actor, an administrator, impersonated, or an agent acted for. */
-  readonly onBehalfOf?: string
-  readonly sourceIp: string
-  readonly outcome: 'SUCCESS' | 'FAILURE'
-  readonly resourceType?: string
-  readonly resourceId?: string
-  /** Names no person. */
-  readonly detail?: string
-  /** Names or addresses of the user who is the resource, else of the actor: part of the detail until erasure. */
-  readonly personal?: string
-  /** The revision that the write made, of a configuration write. */
-  readonly revision?: number
-}
 
 export interface Recorder {
   /** Commits the statements and the events together; see `Storage.commit`. */

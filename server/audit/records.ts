@@ -11,7 +11,7 @@ import type { AuditRecord } from '#schemas/wire/events.ts'
 import { newId } from '#server/platform/ids.ts'
 import { decrypt, encrypt, SealError } from '#server/platform/sealing.ts'
 import type { AuditEventRow } from '#server/storage/tables/tables.ts'
-import type { AuditEvent } from './audit.ts'
+import type { AuditEvent } from './event.ts'
 import type { PersonalKey, PersonalKeys, Suspect } from './personal-keys.ts'
 
 export type StoredEvent = Omit<Selectable<AuditEventRow>, 'id' | 'revision'>

@@ -10,18 +10,19 @@
 import { availableParallelism } from 'node:os'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import { HasherBusyError } from '#server/platform/passwords/hasher.ts'
 import { GuardFailedError, type Statement, type Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { foldName, printable } from '#server/users/names.ts'
 import { userWhoMaySignIn } from '#server/users/user-rows.ts'
 import type { LoginUser, Users } from '#server/users/users.ts'
+import type { Attempt, Checked } from './attempt.ts'
 import {
   checkedAt,
   type DirectoryAccount,
   type DirectoryPasswords,
-  type DirectoryReason,
   DirectoryUnavailable,
 } from './directory-passwords.ts'
 import type { BruteForce, Reservation } from './guessing/brute-force.ts'
@@ -44,14 +45,6 @@ import {
   refusalOf,
 } from './refusals.ts'
 
-export interface Attempt {
-  readonly realm: string
-  readonly settings: SettingsDoc
-  readonly name: string
-  readonly password: string
-  readonly address: string
-}
-
 /** A second factor of an identified user: a code, a key. */
 export interface Proof {
   readonly realm: string
@@ -64,21 +57,6 @@ export interface Proof {
   readonly factor: boolean
   /** Statements use the proof up; they are committed with what it allows. */
   readonly check: () => Promise<Checked>
-}
-
-export interface Checked {
-  readonly matches: boolean
-  readonly statements: readonly Statement[]
-  /** What a directory found out. */
-  readonly found?: {
-    /** The user, where the check found one. */
-    readonly user?: UserRow
-    /** Committed before anything else: makes the user who signs in for the first time. */
-    readonly first?: readonly Statement[]
-    readonly events?: readonly AuditEvent[]
-    /** Why it does not match. */
-    readonly refusal?: { readonly reason: DirectoryReason; readonly directory: string }
-  }
 }
 
 /** What a right password or proof allows: committed in one transaction with the attempt. */

@@ -3,23 +3,12 @@
  * plugs it in: what signs in a user stays the same for both kinds of passwords.
  */
 
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { Attempt, Checked } from './authenticator.ts'
+import type { Attempt, Checked } from './attempt.ts'
 import type { MovingReservation } from './guessing/moving-reservation.ts'
-
-/** Why a directory lets a user not in; `password-expired` and `password-must-change` say that the password was right. */
-export type DirectoryReason =
-  | 'wrong-password'
-  | 'unknown-user'
-  | 'user-disabled'
-  | 'user-locked'
-  | 'user-expired'
-  | 'password-expired'
-  | 'password-must-change'
-  | 'too-many-failures'
-  | 'name-taken'
+import type { DirectoryReason } from './refusals.ts'
 
 export type DirectoryCheck =
   | {

@@ -3,7 +3,18 @@
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { ConstraintError, GuardFailedError } from '#server/storage/contract.ts'
 import type { LoginUser } from '#server/users/users.ts'
-import type { DirectoryReason } from './directory-passwords.ts'
+
+/** Why a directory lets a user not in; `password-expired` and `password-must-change` say that the password was right. */
+export type DirectoryReason =
+  | 'wrong-password'
+  | 'unknown-user'
+  | 'user-disabled'
+  | 'user-locked'
+  | 'user-expired'
+  | 'password-expired'
+  | 'password-must-change'
+  | 'too-many-failures'
+  | 'name-taken'
 
 export type FailureReason =
   | 'unknown-user'

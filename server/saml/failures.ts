@@ -5,7 +5,8 @@
 
 import type { FastifyRequest } from 'fastify'
 import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { printable } from '#server/users/names.ts'
 import { SamlRefused } from './errors.ts'

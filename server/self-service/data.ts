@@ -1,7 +1,8 @@
 /** The rights of a person about their own data (GDPR articles 15, 17 and 20), and the accounts elsewhere that are linked. */
 
 import { invalid, Problem } from '#schemas/problems.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Authenticator } from '#server/credentials/authenticator.ts'
 import type { Factors } from '#server/credentials/factors/factors.ts'
 import type { Jobs } from '#server/jobs/queue.ts'

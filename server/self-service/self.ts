@@ -1,7 +1,7 @@
 /** The user of a self-service request, its origin, and its audit events. */
 
 import type { EventType } from '#schemas/wire/event-types.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Account } from '#server/oidc/account-caller.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'

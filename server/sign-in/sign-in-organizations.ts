@@ -4,7 +4,7 @@
  */
 
 import { Organization } from '#schemas/kinds/users/organization.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'

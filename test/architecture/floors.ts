@@ -102,14 +102,12 @@ export const homelessFiles = ({ files }: Tree): string[] =>
     .filter((path) => !order.some(({ folder }) => folder === folderOf(path)))
     .map((path) => `${path}: ${folderOf(path)} has no floor`)
 
-/** Strongly connected files (Tarjan), along imports that exist at run time in the same thread. */
+/** Strongly connected files (Tarjan), along all imports, of types too: files of a circle can only be read together. */
 export const importCycles = ({ files }: Tree): string[] => {
   const edges = new Map(
     files.map(({ path, imports }) => [
       path,
-      imports
-        .filter(({ inside, how }) => inside && (how === 'value' || how === 'dynamic'))
-        .map(({ target }) => target),
+      imports.filter(({ inside }) => inside).map(({ target }) => target),
     ]),
   )
   const index = new Map<string, number>()

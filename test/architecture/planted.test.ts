@@ -58,11 +58,15 @@ const planted: Readonly<Record<string, Planted>> = {
         'server/keys/c.ts': `await import('./a.ts')`,
       },
       { 'cli/a.ts': `import './a.ts'` },
+      {
+        'schemas/a.ts': `import { b } from './b.ts'`,
+        'schemas/b.ts': `import type { A } from './a.ts'`,
+      },
     ],
     right: {
       'schemas/a.ts': `import './b.ts'; import './c.ts'`,
-      'schemas/b.ts': `import type { A } from './a.ts'; import './c.ts'`,
-      'schemas/c.ts': `export type { B } from './b.ts'`,
+      'schemas/b.ts': `import './c.ts'`,
+      'schemas/c.ts': `export type { D } from './d.ts'`,
     },
   },
   'every table has an owner': {

@@ -8,7 +8,7 @@ import {
   eventTypes,
   isEventPattern,
 } from '#schemas/wire/event-types.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 
 const root = new URL('../../', import.meta.url).pathname
 const sources = globSync('{server,cli,schemas}/**/*.ts', { cwd: root })

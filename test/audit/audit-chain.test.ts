@@ -2,8 +2,8 @@
 
 import { sql } from 'kysely'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import type { AuditEvent } from '#server/audit/audit.ts'
 import { chainCursor, createSealEvents } from '#server/audit/chain.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import { newId } from '#server/platform/ids.ts'
 import { tidy } from '#server/run/housekeeping.ts'
 import type { Statement } from '#server/storage/contract.ts'

@@ -6,11 +6,8 @@ import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { UserFields } from '#schemas/wire/records.ts'
 import { createRecorder, type Recorder } from '#server/audit/audit.ts'
 import { createPersonalKeys } from '#server/audit/personal-keys.ts'
-import {
-  type Attempt,
-  type Authenticator,
-  createAuthenticator,
-} from '#server/credentials/authenticator.ts'
+import type { Attempt } from '#server/credentials/attempt.ts'
+import { type Authenticator, createAuthenticator } from '#server/credentials/authenticator.ts'
 import { type BruteForce, createBruteForce } from '#server/credentials/guessing/brute-force.ts'
 import { createDecoys } from '#server/credentials/guessing/decoys.ts'
 import { createPasswords, type Passwords } from '#server/credentials/passwords/passwords.ts'

@@ -1,7 +1,7 @@
 /** The audit events of refused JWTs: bounded in a flood, and none is lost. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import { createRefusals, type Refusals } from '#server/provisioning/workload/refusals.ts'
 
 describe('refusals of workload JWTs', () => {

@@ -9,15 +9,8 @@ import { readingOf } from '../../invocation/reading.ts'
 import { openRealm } from '../../invocation/realm.ts'
 import { fileFlags, pathsArgument, realmFlags } from '../../invocation/shared-flags.ts'
 import { harmless } from '../../views/human/elements/text.ts'
+import type { Evaluated } from '../../views/human/live/authz/evaluation.ts'
 import { printJson } from '../../views/json/json.ts'
-
-export interface Evaluated {
-  readonly client: string
-  readonly realm: string
-  /** Whether the files were evaluated instead of the realm. */
-  readonly isPlanned: boolean
-  readonly evaluation: AuthzEvaluation
-}
 
 /** `order`, `order#read,write` or `#read`. */
 const resourceIn = (given: string): NonNullable<AuthzQuestion['resources']>[number] => {

@@ -1,20 +1,15 @@
 /** `iamctl sync directory`: reads the users and groups of a directory now. */
 
 import { setInterval } from 'node:timers/promises'
-import type { SyncProgress, SyncReport, SyncStanding } from '#schemas/wire/directory-sync.ts'
+import type { SyncProgress, SyncStanding } from '#schemas/wire/directory-sync.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { conversation } from '../../invocation/command.ts'
 import { flags, text, toggle } from '../../invocation/flags.ts'
 import { argument } from '../../invocation/operand.ts'
 import { openRealm } from '../../invocation/realm.ts'
 import { realmFlags } from '../../invocation/shared-flags.ts'
+import type { SyncOutcome } from '../../views/human/live/directory-sync.ts'
 import { printJson } from '../../views/json/json.ts'
-
-export interface SyncOutcome {
-  readonly realm: string
-  readonly directory: string
-  readonly report: SyncReport
-}
 
 interface View {
   /** Whether the work is watched. */

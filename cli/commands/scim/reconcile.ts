@@ -1,22 +1,15 @@
 /** `iamctl scim reconcile`: compares a SCIM target with the realm, and sends what is different. */
 
 import { setTimeout as wait } from 'node:timers/promises'
-import type { ScimReport, ScimStanding } from '#schemas/wire/scim-targets.ts'
+import type { ScimStanding } from '#schemas/wire/scim-targets.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { conversation } from '../../invocation/command.ts'
 import { flags, text, toggle } from '../../invocation/flags.ts'
 import { argument } from '../../invocation/operand.ts'
 import { openRealm } from '../../invocation/realm.ts'
 import { realmFlags } from '../../invocation/shared-flags.ts'
+import type { ReconcileOutcome } from '../../views/human/live/scim-reconcile.ts'
 import { printJson } from '../../views/json/json.ts'
-
-export interface ReconcileOutcome {
-  readonly realm: string
-  readonly target: string
-  readonly report: ScimReport
-  /** After the differences were sent; null of a dry run. */
-  readonly standing: ScimStanding | null
-}
 
 interface View {
   readonly isWatched: boolean

@@ -1,16 +1,12 @@
 /** `iamctl scim status`: how far the SCIM targets of a realm are. */
 
-import type { ScimStanding } from '#schemas/wire/scim-targets.ts'
 import { command } from '../../invocation/command.ts'
 import { flags } from '../../invocation/flags.ts'
 import { argument } from '../../invocation/operand.ts'
 import { openRealm } from '../../invocation/realm.ts'
 import { realmFlags } from '../../invocation/shared-flags.ts'
+import type { TargetStatus } from '../../views/human/live/scim-status.ts'
 import { printJson } from '../../views/json/json.ts'
-
-export interface TargetStatus extends ScimStanding {
-  readonly target: string
-}
 
 export const scimStatus = command({
   name: 'status',

@@ -5,7 +5,8 @@
 
 import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { randomToken } from '#server/platform/random.ts'

@@ -3,7 +3,7 @@
 import { User, type UserDoc } from '#schemas/kinds/users/user.ts'
 import { complete } from '#schemas/normalize.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import { type Expectation, restChannel } from '#server/realm/write/operations.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { contentOf, etagOf, type StoredDocument } from '#server/storage/documents/document.ts'

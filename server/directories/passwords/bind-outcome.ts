@@ -3,7 +3,7 @@
  * (draft-behera-ldap-password-policy-11 §6.2), and the sub-code in the message of Active Directory (MS-ERREF §2.2).
  */
 
-import type { DirectoryReason } from '#server/credentials/directory-passwords.ts'
+import type { DirectoryReason } from '#server/credentials/refusals.ts'
 import type { BindAnswer } from '../connection/connection.ts'
 import { DirectoryAway, resultCodes } from '../connection/errors.ts'
 

@@ -4,8 +4,8 @@
  * that another user has already is refused, never linked.
  */
 
-import type { AuditEvent } from '#server/audit/audit.ts'
-import type { Attempt } from '#server/credentials/authenticator.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
+import type { Attempt } from '#server/credentials/attempt.ts'
 import {
   type DirectoryAccount,
   type DirectoryCheck,

@@ -1,6 +1,6 @@
 /** Groups of the realm as a sync needs them; the room of the realm, which writes documents, implements it. */
 
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Statement } from '#server/storage/contract.ts'
 
 export interface KnownGroup {

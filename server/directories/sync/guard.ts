@@ -2,7 +2,7 @@
 
 import type { Directory } from '../directory.ts'
 import { SyncRefused } from './errors.ts'
-import type { PlannedUser } from './users/plan-users.ts'
+import type { PlannedUser } from './users/planned-user.ts'
 
 /** However large the directory is. */
 const mostRemovals = 100

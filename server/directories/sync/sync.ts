@@ -4,7 +4,8 @@
  */
 
 import type { SyncReport } from '#schemas/wire/directory-sync.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
 import { withinBulkBound } from '#server/platform/tuning/memory.ts'

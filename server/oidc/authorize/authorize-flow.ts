@@ -5,7 +5,8 @@
 
 import type { FastifyReply } from 'fastify'
 import { Client } from '#schemas/kinds/clients/client.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import type { FoundSession, Sessions } from '#server/sessions/sessions.ts'
 import { type Decision, expired, type ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'

@@ -6,7 +6,8 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { BrokerArea } from '#server/broker/open.ts'
 import { type Provider, UpstreamRefused } from '#server/broker/protocol.ts'
 import type { Clock } from '#server/platform/clock.ts'

@@ -2,7 +2,8 @@
 
 import { Client } from '#schemas/kinds/clients/client.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Doer } from '#server/sessions/doer.ts'

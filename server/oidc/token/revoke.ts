@@ -5,7 +5,8 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/clients/client.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Doer } from '#server/sessions/doer.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'

@@ -4,7 +4,8 @@
  */
 
 import { AuthzResource } from '#schemas/kinds/authorization/authz-resource.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Resource, ResourceAnswer } from '#server/authz/evaluation/evaluate.ts'
 import { isNamed } from '#server/authz/evaluation/facts.ts'
 import type { AuthzArea } from '#server/authz/open.ts'

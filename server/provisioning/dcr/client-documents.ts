@@ -6,7 +6,7 @@
 import type { Doc } from '#schemas/json-schema.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Caller } from '#server/http/caller.ts'
 import type { Effect } from '#server/realm/write/effects.ts'
 import { registrationChannel } from '#server/realm/write/operations.ts'

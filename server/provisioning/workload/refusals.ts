@@ -4,7 +4,8 @@
  * followed. Whether an answer waits for its event depends on the rate alone, so that its time never tells the cause.
  */
 
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'

@@ -5,7 +5,8 @@
 
 import { nameIdFormatOf, nameIdFormats } from '#schemas/drivers/saml.ts'
 import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { doerOf } from '#server/sessions/doer.ts'

@@ -5,7 +5,8 @@
 
 import type { FastifyReply } from 'fastify'
 import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { sha256 } from '#server/platform/random.ts'

@@ -5,7 +5,8 @@
 
 import type { FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import { type Approvals, approvalGuard } from '#server/credentials/devices/approvals.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'

@@ -3,7 +3,7 @@
  * changes: the file asks for an action once, whenever it changes.
  */
 
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'

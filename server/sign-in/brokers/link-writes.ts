@@ -1,7 +1,7 @@
 /** What a link to an account at an identity provider writes, and what the audit trail says about it. */
 
 import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Links } from '#server/users/links/links.ts'
 import type { StepContext } from '../flow/step.ts'

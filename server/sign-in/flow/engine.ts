@@ -4,7 +4,8 @@
  */
 
 import type { FastifyReply } from 'fastify'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { AttemptResult, Authenticator } from '#server/credentials/authenticator.ts'
 import type { BruteForce } from '#server/credentials/guessing/brute-force.ts'
 import { signInGuard } from '#server/sessions/begun-sign-ins.ts'

@@ -8,8 +8,8 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
-import type { Checked } from '#server/credentials/authenticator.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
+import type { Checked } from '#server/credentials/attempt.ts'
 import type { FieldErrors, FormPage, PageError } from '#server/http/pages/pages.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { Statement } from '#server/storage/contract.ts'

@@ -1,6 +1,6 @@
 /** An audit event about a sign-in in a browser. */
 
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Visitor } from './questions.ts'
 
 export const visitorEvent = (

@@ -1,6 +1,6 @@
 /** What a sign-in asks about the identity provider that has named its person; `server/sign-in/brokers` answers. */
 
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { SessionRow, UserRow } from '#server/storage/tables/tables.ts'

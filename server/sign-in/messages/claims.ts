@@ -6,7 +6,7 @@
  */
 
 import type { Attributes } from '#schemas/wire/records.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Factors } from '#server/credentials/factors/factors.ts'
 import { passkeyType } from '#server/credentials/factors/passkeys.ts'
 import type { Messaging } from '#server/messaging/sender.ts'

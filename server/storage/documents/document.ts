@@ -5,7 +5,7 @@ import { complete } from '#schemas/normalize.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import type { SealedValue } from '#server/platform/sealing.ts'
 import type { DocumentRow, Origin } from '../tables/tables.ts'
-import { perDocument } from './kept.ts'
+import { keptBy } from './kept-by.ts'
 
 /** A secret at rest: sealed, so that it can be opened, or a keyed hash, so that it can be compared. */
 export type StoredSecret = SealedValue | { readonly hmac: string }
@@ -66,7 +66,7 @@ export const rowOf = (document: StoredDocument): DocumentRow => ({
   protected: document.protected ? 1 : 0,
 })
 
-const completed = perDocument(({ kind, body }): Doc => complete(kindNamed(kind), body))
+const completed = keptBy(({ kind, body }: StoredDocument): Doc => complete(kindNamed(kind), body))
 
 /** The document's value with all defaults; the caller knows its type by the kind. */
 export const contentOf = <T = Doc>(document: StoredDocument): T => completed(document) as T

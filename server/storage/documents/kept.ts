@@ -6,6 +6,7 @@
 
 import type { RealmView } from './copy.ts'
 import type { StoredDocument } from './document.ts'
+import { keptBy } from './kept-by.ts'
 
 /** Concurrent callers share one read. A read that fails is not kept: the next caller reads again. */
 export const perView = <T>(
@@ -22,15 +23,6 @@ export const perView = <T>(
   }
 }
 
-export const perDocument = <T extends object | boolean>(
+export const perDocument: <T extends object | boolean>(
   make: (document: StoredDocument) => T,
-): ((document: StoredDocument) => T) => {
-  const kept = new WeakMap<StoredDocument, T>()
-  return (document) => {
-    const before = kept.get(document)
-    if (before !== undefined) return before
-    const value = make(document)
-    kept.set(document, value)
-    return value
-  }
-}
+) => (document: StoredDocument) => T = keptBy

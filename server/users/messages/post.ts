@@ -9,7 +9,8 @@
  */
 
 import { User } from '#schemas/kinds/users/user.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import { systemCaller } from '#server/http/caller.ts'
 import type { Job, JobHandler, Outcome } from '#server/jobs/job.ts'
 import type { Jobs } from '#server/jobs/queue.ts'

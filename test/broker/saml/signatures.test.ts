@@ -119,7 +119,9 @@ describe('a signature', () => {
     const both = signed(inside, '_r')
     for (const xml of [inside, both]) {
       expect(refusal(xml)).toBe(undefined)
-      expect(refusal(xml.replace('urn:example:types', 'urn:example:other'))).toMatch(/digest|signature/)
+      expect(refusal(xml.replace('urn:example:types', 'urn:example:other'))).toMatch(
+        /digest|signature/,
+      )
     }
   })
 

@@ -1,10 +1,15 @@
 /** What a sync of a directory did, or would do, in the form of a plan. */
 
-import type { FieldChange, UserChange } from '#schemas/wire/directory-sync.ts'
-import type { SyncOutcome } from '../../../commands/directories/sync.ts'
+import type { FieldChange, SyncReport, UserChange } from '#schemas/wire/directory-sync.ts'
 import { printOut } from '../../streams.ts'
 import { note } from '../elements/note.ts'
 import { harmless } from '../elements/text.ts'
+
+export interface SyncOutcome {
+  readonly realm: string
+  readonly directory: string
+  readonly report: SyncReport
+}
 
 const signs: Readonly<Record<UserChange['op'], string>> = {
   add: '+',

@@ -1,10 +1,22 @@
 /** How a SCIM target differs from the realm, in the form of a plan. */
 
-import type { ScimChange, ScimFieldChange } from '#schemas/wire/scim-targets.ts'
-import type { ReconcileOutcome } from '../../../commands/scim/reconcile.ts'
+import type {
+  ScimChange,
+  ScimFieldChange,
+  ScimReport,
+  ScimStanding,
+} from '#schemas/wire/scim-targets.ts'
 import { printOut } from '../../streams.ts'
 import { note } from '../elements/note.ts'
 import { harmless } from '../elements/text.ts'
+
+export interface ReconcileOutcome {
+  readonly realm: string
+  readonly target: string
+  readonly report: ScimReport
+  /** After the differences were sent; null of a dry run. */
+  readonly standing: ScimStanding | null
+}
 
 const signs: Readonly<Record<ScimChange['op'], string>> = {
   create: '+',

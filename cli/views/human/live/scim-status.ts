@@ -1,11 +1,15 @@
 /** SCIM targets, one a line, and below them what failed. */
 
-import type { TargetStatus } from '../../../commands/scim/status.ts'
+import type { ScimStanding } from '#schemas/wire/scim-targets.ts'
 import { printOut } from '../../streams.ts'
 import { note } from '../elements/note.ts'
 import { printTable } from '../elements/table.ts'
 import { harmless } from '../elements/text.ts'
 import { moment } from '../elements/values.ts'
+
+export interface TargetStatus extends ScimStanding {
+  readonly target: string
+}
 
 const stateOf = ({ enabled, users, groups, held, nextAttemptAt }: TargetStatus): string => {
   if (!enabled) return 'disabled'

@@ -5,7 +5,8 @@
  */
 
 import { Problem } from '#schemas/problems.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import { endSessionsOf } from '#server/sessions/endings.ts'
 import {
   ConstraintError,
@@ -23,7 +24,7 @@ import type { Directory } from '../../directory.ts'
 import { linkIssuer } from '../../linked-user.ts'
 import { countsOf, noUsers, sumOf, type UserCounts } from '../report.ts'
 import { deleteAbsences, insertAbsences } from '../sync-state.ts'
-import type { PlannedUser } from './plan-users.ts'
+import type { PlannedUser } from './planned-user.ts'
 
 export interface ApplyParts {
   readonly storage: Pick<Storage, 'db'>

@@ -5,7 +5,7 @@
  */
 
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { PlannedUser } from './plan-users.ts'
+import type { PlannedUser } from './planned-user.ts'
 
 /** A change that asks for names that other users have. */
 export interface Contested {

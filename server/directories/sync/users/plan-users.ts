@@ -3,7 +3,7 @@
  * Pure; nothing is written, so that the guard sees all of it first. Only changes are kept.
  */
 
-import type { FieldChange, SyncFailure, UserChange } from '#schemas/wire/directory-sync.ts'
+import type { FieldChange, SyncFailure } from '#schemas/wire/directory-sync.ts'
 import type { DirectoryAbsenceRow } from '#server/storage/tables/directory-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { nameOf } from '#server/users/names.ts'
@@ -12,17 +12,7 @@ import type { Directory } from '../../directory.ts'
 import type { Person } from '../../entries/person.ts'
 import { isLike, profileAfter, profileOf } from '../../linked-user.ts'
 import { type Contested, exchangeNames } from './exchanged-names.ts'
-
-export interface PlannedUser extends UserChange {
-  readonly subject: string
-  readonly before: UserRow | undefined
-  /** Undefined where the user is deleted. */
-  readonly after: UserRow | undefined
-  /** The user is disabled by this, or enabled again after an earlier sync had disabled them. */
-  readonly absence?: DirectoryAbsenceRow['cause'] | 'over'
-  /** Changes of one number exchange names: all of them are written, or none. */
-  readonly together?: number
-}
+import type { PlannedUser } from './planned-user.ts'
 
 export interface UserPlan {
   readonly changes: PlannedUser[]

@@ -4,7 +4,7 @@
  * password, the grant is refused. The client does not learn the reason of a failure, which would help guessing.
  */
 
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Authenticator } from '#server/credentials/authenticator.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'

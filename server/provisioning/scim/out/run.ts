@@ -5,7 +5,8 @@
  */
 
 import { ScimTarget } from '#schemas/kinds/provisioning/scim-target.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import { systemCaller } from '#server/http/caller.ts'
 import type { JobHandler, Outcome } from '#server/jobs/job.ts'
 import type { Vault } from '#server/keys/vault.ts'

@@ -1,6 +1,6 @@
 /** One of the codes kept for emergencies. A code that was used is gone. */
 
-import type { Checked } from '#server/credentials/authenticator.ts'
+import type { Checked } from '#server/credentials/attempt.ts'
 import { changeSecret } from '#server/credentials/credentials.ts'
 import type { Factors } from '#server/credentials/factors/factors.ts'
 import {

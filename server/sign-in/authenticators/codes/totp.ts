@@ -1,6 +1,6 @@
 /** A code from an authenticator app (RFC 6238). A time step that was accepted is not accepted again (§5.2). */
 
-import type { Checked } from '#server/credentials/authenticator.ts'
+import type { Checked } from '#server/credentials/attempt.ts'
 import { advanceCredential, credentialContext } from '#server/credentials/credentials.ts'
 import type { Factors } from '#server/credentials/factors/factors.ts'
 import { type OtpParameters, timeStepOf } from '#server/credentials/factors/otp.ts'

@@ -6,7 +6,7 @@
 
 import { Role } from '#schemas/kinds/users/role.ts'
 import { Problem } from '#schemas/problems.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Factors } from '#server/credentials/factors/factors.ts'
 import type { Passwords } from '#server/credentials/passwords/passwords.ts'
 import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'

@@ -1,7 +1,7 @@
 /** Accounts for people from an identity provider: a new one, or one that had claimed their address. Link and account are one commit. */
 
 import { Role } from '#schemas/kinds/users/role.ts'
-import type { AuditEvent } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import { removeCredentialsSince } from '#server/credentials/credential-removal.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'

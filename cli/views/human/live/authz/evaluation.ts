@@ -1,10 +1,17 @@
 /** A decision of authorization services: a line per resource, scope, permission and policy. */
 
 import type { AuthzEvaluation, AuthzPolicyAnswer } from '#schemas/wire/records.ts'
-import type { Evaluated } from '../../../../commands/authz/evaluate.ts'
 import { printOut } from '../../../streams.ts'
 import { note } from '../../elements/note.ts'
 import { harmless } from '../../elements/text.ts'
+
+export interface Evaluated {
+  readonly client: string
+  readonly realm: string
+  /** Whether the files were evaluated instead of the realm. */
+  readonly isPlanned: boolean
+  readonly evaluation: AuthzEvaluation
+}
 
 type Result = AuthzEvaluation['results'][number]
 

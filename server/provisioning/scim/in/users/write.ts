@@ -5,7 +5,8 @@
 
 import { isDeepStrictEqual } from 'node:util'
 import { invalid } from '#schemas/problems.ts'
-import type { AuditEvent, Recorder } from '#server/audit/audit.ts'
+import type { Recorder } from '#server/audit/audit.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
 import type { Passwords } from '#server/credentials/passwords/passwords.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'

@@ -2,11 +2,11 @@
 
 import { Group } from '#schemas/kinds/users/group.ts'
 import { memberIdsIn } from '#server/users/memberships.ts'
+import { memberIdsOf } from '../groups/group-resource.ts'
 import type { RemoteResource } from '../protocol/client.ts'
 import { isMissing } from '../protocol/refusal.ts'
-import type { Difference, ReconcileParts, ReconcileRequest } from '../reconcile.ts'
 import { groupName } from '../wanted.ts'
-import { memberIdsOf } from './group-resource.ts'
+import type { Difference, ReconcileParts, ReconcileRequest } from './reconciliation.ts'
 
 type Parts = Pick<ReconcileParts, 'storage' | 'resources' | 'members'> &
   Pick<ReconcileRequest, 'view' | 'target' | 'client'>

@@ -5,55 +5,28 @@
  */
 
 import type { ScimChange, ScimFieldChange, ScimReport } from '#schemas/wire/scim-targets.ts'
-import type { Jobs } from '#server/jobs/queue.ts'
-import type { Statement, Storage } from '#server/storage/contract.ts'
-import type { RealmView } from '#server/storage/documents/copy.ts'
+import type { Statement } from '#server/storage/contract.ts'
 import { inSlices } from '#server/storage/statements.ts'
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
 import { userIdsAfter } from '#server/users/user-rows.ts'
-import { type Digests, digestsOf } from './digests.ts'
-import { compareGroups } from './groups/reconcile-groups.ts'
-import { heldReason, removalLimit } from './guard.ts'
-import { isElsewhere } from './mark-changes.ts'
-import { allUsersOf } from './protocol/all-of.ts'
-import type { RemoteResource, ScimClient } from './protocol/client.ts'
-import type { Profile } from './protocol/profiles.ts'
-import { scimQueue } from './run.ts'
-import { type MatchedBy, matchedBy } from './send-user.ts'
-import type { SentMembers } from './state/members.ts'
-import type { Resources } from './state/resources.ts'
-import type { Standings } from './state/standings.ts'
-import type { ScimTargetInUse } from './target.ts'
-import { changesSince, observedIn, type ScimAttributes } from './user-resource.ts'
-import { type Wanted, wantedOf } from './wanted.ts'
-
-export interface ReconcileParts {
-  readonly storage: Pick<Storage, 'db' | 'commit'>
-  readonly jobs: Pick<Jobs, 'askStatements' | 'wake'>
-  readonly resources: Resources
-  readonly members: SentMembers
-  readonly standings: Standings
-}
-
-export interface ReconcileRequest {
-  readonly view: RealmView
-  readonly target: ScimTargetInUse
-  readonly client: ScimClient
-  readonly dryRun: boolean
-  readonly allowRemovals?: number | undefined
-}
+import { type Digests, digestsOf } from '../digests.ts'
+import { heldReason, removalLimit } from '../guard.ts'
+import { isElsewhere } from '../mark-changes.ts'
+import { allUsersOf } from '../protocol/all-of.ts'
+import type { RemoteResource } from '../protocol/client.ts'
+import type { Profile } from '../protocol/profiles.ts'
+import { scimQueue } from '../run.ts'
+import { type MatchedBy, matchedBy } from '../send-user.ts'
+import type { Resources } from '../state/resources.ts'
+import type { ScimTargetInUse } from '../target.ts'
+import { changesSince, observedIn, type ScimAttributes } from '../user-resource.ts'
+import { type Wanted, wantedOf } from '../wanted.ts'
+import { compareGroups } from './reconcile-groups.ts'
+import type { Difference, ReconcileParts, ReconcileRequest } from './reconciliation.ts'
 
 /** More would be removed than is allowed; nothing was changed. */
 export class RemovalsRefused extends Error {
   override readonly name = 'RemovalsRefused'
-}
-
-/** A difference, and what is known of the target from now on, so that the run sends the rest. */
-export interface Difference {
-  /** Of the user or group here. */
-  readonly id: string
-  readonly change: ScimChange
-  readonly statements: readonly Statement[]
 }
 
 export const mostListed = 1000
