@@ -26,6 +26,7 @@ import {
   verifiedOf,
 } from './fixture.ts'
 import { keysOf } from './logout/logout-fixture.ts'
+import { cameFrom } from './upstream-session.ts'
 
 const ac = 'urn:oasis:names:tc:SAML:2.0:ac:classes'
 const format = (name: string) =>
@@ -58,34 +59,6 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
 
   const ask = async (inside: string, attributes: Record<string, string> = {}) =>
     sentOf(await alice.open(askUrl(site, { inside, attributes })))
-
-  /** The last session, as a sign-in at the identity provider would have made it. */
-  const cameFrom = async (issuer: string): Promise<void> => {
-    const { storage } = site.server.areas
-    const { db } = storage
-    await site.admin('POST', '/identity-providers', {
-      alias: 'hub',
-      protocol: 'oidc',
-      config: { issuer, clientId: 'acme' },
-    })
-    const { id } = await db
-      .selectFrom('documents')
-      .select('id')
-      .where('kind', '=', 'identity-provider')
-      .executeTakeFirstOrThrow()
-    const { sid, realm, user_id, created_at, expires_at } = await db
-      .selectFrom('sessions')
-      .selectAll()
-      .where('realm', '=', 'acme')
-      .orderBy('created_at', 'desc')
-      .executeTakeFirstOrThrow()
-    const none = { upstream_sid: null, upstream_name: null, data: '' }
-    const row = { sid, provider: id, realm, user_id, issuer, subject: 's', created_at, expires_at }
-    await storage.commit([
-      statement(db.insertInto('broker_sessions').values({ ...row, ...none })),
-      statement(db.updateTable('sessions').set({ amr: '["fed"]' }).where('sid', '=', sid)),
-    ])
-  }
 
   describe('that must be signed', () => {
     beforeAll(() => change(site, providerPath(), { options: { wantAuthnRequestsSigned: true } }))
@@ -291,7 +264,7 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
     }
     await person.signIn(askUrl(site))
     expect([await authorities(), await passive(direct('0'))]).toEqual([[], 'Success'])
-    await cameFrom('https://hub.example')
+    await cameFrom(site, 'https://hub.example')
     expect(await authorities()).toEqual(['https://hub.example'])
     expect(await passive(direct('1'))).toBe('Success')
     expect(await passive(direct('0'))).toBe('Responder/NoPassive')

@@ -28,6 +28,7 @@ import {
 } from '../../saml/fixture.ts'
 import { privateKeyOf } from '../../saml/keys.ts'
 import { logoutRequest, logoutUrl, visitProvider } from '../../saml/logout/logout-fixture.ts'
+import { cameFrom } from '../../saml/upstream-session.ts'
 import { backends } from '../../support/backends.ts'
 import { runJobs } from '../../support/jobs.ts'
 import { sender } from '../../xml/keys.ts'
@@ -125,6 +126,25 @@ describe.each(backends.slice(0, 1))('messages of the identity provider', (backen
       expect(judges.signedIn(assertion, certificates)).toEqual(['Assertion'])
     },
   )
+
+  it('a response with an encrypted NameID is valid', async () => {
+    await options({})
+    const policy =
+      '<samlp:NameIDPolicy Format="urn:oasis:names:tc:SAML:2.0:nameid-format:encrypted"/>'
+    const { xml } = await answerTo({ inside: policy })
+    expect(xml).toContain('<saml:EncryptedID>')
+    expect(judges.signedIn(xml, certificates)).toEqual(['Response', 'Assertion'])
+  })
+
+  it('a response is valid that names the identity provider behind the session', async () => {
+    await options({})
+    const person = newPerson(site)
+    await person.signIn(askUrl(site))
+    await cameFrom(site, 'https://hub.example')
+    const { xml } = sentOf(await person.open(askUrl(site)))
+    expect(xml).toContain('<saml:AuthenticatingAuthority>https://hub.example<')
+    expect(judges.signedIn(xml, certificates)).toEqual(['Response', 'Assertion'])
+  })
 
   it('attributes of every form are valid, with values that XML must escape', async () => {
     await options({})
