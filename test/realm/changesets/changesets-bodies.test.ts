@@ -234,7 +234,7 @@ describe.each(backends)('the body of a changeset on $name', (backend) => {
       body: broken(),
       type: 'application/json',
     })
-    await expect(sent).rejects.toMatchObject({ code: 'bad-request' })
+    await expect(sent).rejects.toThrow('aborted')
     expect(await to.revision()).toBe(before)
   })
 })
