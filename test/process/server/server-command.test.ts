@@ -181,7 +181,10 @@ describe('an option', () => {
   })
 
   it('that does not exist is refused with the one that was meant', async () => {
-    expectOneLine(await server(['--prot', '1']), '--port')
+    expect(await server(['--prot', '1'])).toMatchObject({
+      code: 1,
+      stderr: "iamctl: unknown option '--prot' (see --help)\n  did you mean --port?\n",
+    })
     expectOneLine(await server([], { IAMCTL_PROT: '1' }), 'IAMCTL_PORT')
     expectOneLine(await server(['nonsense']), /nonsense/)
     expectOneLine(await server(['--port']), /--port/)
