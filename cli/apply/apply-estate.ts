@@ -82,7 +82,7 @@ const fromFiles = async (
   api: Api,
   files: EstateFiles,
 ): Promise<Ready> => {
-  // Guards refuse the plan before the user is asked for approval; a person who is asked learns all that the server knows.
+  // Guards refuse the plan before the user is asked for approval; an interactive approval needs the warnings of the server.
   const dryRun = files.isUnchecked || !flags.autoApprove ? 'always' : 'destructive'
   const options = planningOptions(flags, files, { history: false, dryRun })
   const { plan, unplanned } = await planFiles({ ...flags, view }, api, files, options)

@@ -60,7 +60,7 @@ const documentOf = (entry: Entry, meta: DocumentMeta | undefined): ActualDocumen
     },
     hash: meta?.hash ?? contentHash(reading().body),
     origin,
-    // What was made at run time becomes the estate's when a file names it, whoever provisions it.
+    // A runtime document belongs to the estate as soon as a file names it, also one that a sender provisions.
     owner: origin === 'runtime' ? null : owner,
     protected: isProtected,
     get storedSecrets() {

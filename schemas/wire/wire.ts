@@ -195,7 +195,7 @@ export interface Impact extends Place {
   readonly documents: number
   /** A rise of privilege: admin permissions that the document holds afterwards and did not hold before. */
   readonly gains?: readonly string[]
-  /** Of a user who exists and whom no file declared: fields whose values go or change, such as `attributes.title`. */
+  /** Of an existing user that no file declared before: fields whose values are removed or changed, such as `attributes.title`. */
   readonly replaces?: readonly string[]
 }
 

@@ -1,5 +1,5 @@
 /**
- * Users who exist without a file, and whom the files declare now: the plan shows them as made, and the server tells which values
+ * Existing users that the files declare for the first time: the plan shows them as created, and the server tells which values
  * the apply replaces.
  */
 

@@ -72,7 +72,7 @@ const impact = bodyOf(
     replaces: {
       ...texts,
       description:
-        'Of a user who exists and whom no file declared: fields whose values go or change.',
+        'Of an existing user that no file declared before: fields whose values are removed or changed.',
     },
   },
   ['kind', 'key', 'sessions', 'users', 'members', 'documents'],

@@ -113,7 +113,7 @@ export const leavesOthers = async (
   return adopted.get((left ?? gone)?.user_id ?? '')
 }
 
-/** Users whom a sender provisions over SCIM, and whom the file of an estate declares: the two would overwrite each other. */
+/** Users that a sender provisions over SCIM and the file of an estate declares: the two would overwrite each other. */
 export const ownedBySenders = async (
   adopted: ReadonlyMap<string, Draft>,
   { db, channel }: Pick<PrepareTools, 'db' | 'channel'>,

@@ -1,5 +1,5 @@
 /**
- * Users who exist and whom no file declared so far: a document states a user as a whole, so that what it leaves out goes. A plan
+ * Existing users that no file declared before: a document states a user as a whole, so that fields that it leaves out are removed. A plan
  * knows nothing of them before the server tells it.
  */
 

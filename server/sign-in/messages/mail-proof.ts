@@ -52,7 +52,7 @@ export const mayOpen = async (
   )
 }
 
-/** Reading the message verifies the address, and ends all other sessions and the links of whoever claimed the address before. */
+/** Reading the message verifies the address, and ends all other sessions and the links of the earlier claimant of the address. */
 export const openedByMail = (parts: Parts, context: StepContext): Passed => {
   const { user, state, handle } = context
   if (!user || state.withoutSession || !isClaimed(context)) return {}

@@ -1,4 +1,4 @@
-/** What a comparison of a SCIM target with the realm takes, and what it finds. */
+/** Input and result of a comparison of a SCIM target with the realm. */
 
 import type { ScimChange } from '#schemas/wire/scim-targets.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
