@@ -210,13 +210,15 @@ export const createChangesets = (parts: ChangesetParts): Changesets => {
   }
 
   const settle = async (body: Spool, input: ChangesetInput) => {
-    const { realm, idempotencyKey: key } = input
+    const { realm, caller, idempotencyKey: key } = input
     const changeset = await read(body, input)
-    refuseUnlessDry(input.caller, changeset.head.dryRun === true)
+    refuseUnlessDry(caller, changeset.head.dryRun === true)
     if (!changeset.head.createRealm && !(await realms.find(realm)))
       throw new Problem('not-found', `there is no realm "${realm}"`)
     const repeatable =
-      key === undefined || changeset.head.dryRun ? undefined : { realm, key, hash: body.sha256 }
+      key === undefined || changeset.head.dryRun
+        ? undefined
+        : { realm, caller, key, hash: body.sha256 }
     return orKept(repeatable, () => write(changeset, input, repeatable))
   }
 

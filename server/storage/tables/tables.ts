@@ -258,6 +258,7 @@ export interface ClientSecretRow {
 /** The response to a changeset, by idempotency key. */
 export interface IdempotencyKeyRow {
   realm: string
+  /** With the ids of its caller. */
   key: string
   /** SHA-256 of the body it came with. */
   request_hash: string

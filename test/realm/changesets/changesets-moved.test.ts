@@ -173,6 +173,26 @@ describe.each(backends)('a changeset and its revision on $name', (backend) => {
       expect((await to.send(body, keyed(key))).status, key).toBe(400)
   })
 
+  it('is answered again only to the caller whose it is, and blocks the key of no other caller', async () => {
+    const operations = [role('of-one-caller')]
+    const body = { baseRevision: await to.revision(), source: 'estate', operations }
+    expect((await to.send(body, keyed('shared'))).status).toBe(200)
+    const another = senderTo(server, 'acme', await server.userWith('acme', ['manage-roles']))
+    const repeated = await another.send(body, keyed('shared'))
+    expect(repeated).toMatchObject({ status: 409, body: { code: 'stale' } })
+    expect(repeated.headers).not.toHaveProperty('idempotency-replayed')
+    const own = { ...body, baseRevision: await to.revision(), operations: [role('of-another')] }
+    expect((await another.send(own, keyed('shared'))).status).toBe(200)
+    for (const [sender, sent] of [
+      [to, body],
+      [another, own],
+    ] as const)
+      expect(await sender.send(sent, keyed('shared'))).toMatchObject({
+        status: 200,
+        headers: { 'idempotency-replayed': 'true' },
+      })
+  })
+
   it('keeps the answer for a day', async () => {
     const operations = [role('kept-for-a-day')]
     const body = { baseRevision: await to.revision(), source: 'estate', operations }
@@ -180,7 +200,7 @@ describe.each(backends)('a changeset and its revision on $name', (backend) => {
       server.areas.storage.db
         .selectFrom('idempotency_keys')
         .select('key')
-        .where('key', '=', 'deploy-3')
+        .where('key', 'like', '%:deploy-3')
         .execute()
     await to.send(body, keyed('deploy-3'))
     later = day - 60_000
