@@ -17,9 +17,10 @@ import { createIdSource } from '#server/platform/ids.ts'
 import { settleAddress } from './client-address.ts'
 import { installCookies } from './cookies/cookie-header.ts'
 import { installErrors, type MapError, pathOf, sendProblem, toProblem } from './errors.ts'
+import { messageFault } from './guards/message-guard.ts'
+import { pathFault } from './guards/path-guard.ts'
 import { securityHeaders } from './headers.ts'
 import { parseJsonBytes } from './json.ts'
-import { pathFault } from './guards/path-guard.ts'
 import { RequestLog } from './request-log.ts'
 import { followRoutes } from './route-table.ts'
 import { createValidation, type Validation } from './validation.ts'
@@ -86,6 +87,17 @@ export const createHttp = ({
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id)
+    const unreadable = messageFault(request.raw)
+    if (unreadable) {
+      const { status, detail } = unreadable
+      sendProblem(
+        request,
+        reply.header('connection', 'close'),
+        new Problem('bad-request', detail),
+        status,
+      )
+      return
+    }
     if (request.url.length > limits.urlLimit) {
       const problem = new Problem(
         'too-large',

@@ -176,6 +176,7 @@ describe('the address of a client', () => {
 describe('a connection', () => {
   const { app } = bareServer()
   app.get('/', async () => ({}))
+  app.post('/', async () => ({}))
   afterAll(() => app.close())
 
   const exchange = async (text: string): Promise<string> => {
@@ -211,6 +212,50 @@ describe('a connection', () => {
       'POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
     )
     expect(answer).toMatch(/^HTTP\/1\.1 400 /)
+  })
+
+  const post = (...headers: string[]): string =>
+    [
+      'POST / HTTP/1.1',
+      ...headers,
+      'Content-Type: application/json',
+      '',
+      '2',
+      '{}',
+      '0',
+      '',
+      '',
+    ].join('\r\n')
+  const get = (...headers: string[]): string => ['GET / HTTP/1.1', ...headers, '', ''].join('\r\n')
+
+  it.each<[number, string, string]>([
+    [400, 'two hosts', get('Host: a', 'Host: b')],
+    [400, 'one host twice', get('Host: a', 'host: a')],
+    [400, 'a host with a user name', get('Host: a@b')],
+    [400, 'a host with a path', get('Host: a/b')],
+    [400, 'two tokens', get('Host: x', 'Authorization: Bearer a', 'Authorization: Bearer b')],
+    [400, 'two media types', post('Host: x', 'Transfer-Encoding: chunked', 'Content-Type: a/b')],
+    [501, 'another coding', post('Host: x', 'Transfer-Encoding: gzip, chunked')],
+    [501, 'a coding that is none', post('Host: x', 'Transfer-Encoding: identity, chunked')],
+    [400, 'a coding in HTTP/1.0', post('Transfer-Encoding: chunked').replace('/1.1', '/1.0')],
+    [505, 'HTTP/2.0', get('Host: x').replace('/1.1', '/2.0')],
+    [505, 'HTTP/0.9', 'GET /\r\n\r\n'],
+  ])('gets %i for %s, and is closed', async (status, _, text) => {
+    const answer = await exchange(text)
+    expect(answer).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `))
+    expect(answer).toMatch(/connection: close/i)
+    expect(answer).toContain('"code":"bad-request"')
+    expect(answer.match(/^HTTP\/1\.1/gm)).toHaveLength(1)
+  })
+
+  it.each<[string, string]>([
+    ['a name and a port', get('Host: id.example:8443', 'Connection: close')],
+    ['an IPv6 address', get('Host: [::1]:8080', 'Connection: close')],
+    ['an underscore', get('Host: iam_server', 'Connection: close')],
+    ['no host of HTTP/1.0', 'GET / HTTP/1.0\r\n\r\n'],
+    ['a chunked body', post('Host: x', 'Transfer-Encoding: Chunked', 'Connection: close')],
+  ])('is answered with %s', async (_, text) => {
+    expect(await exchange(text)).toMatch(/^HTTP\/1\.1 200 /)
   })
 
   it('that ends in the middle of a body is no failure of the server', async () => {
