@@ -46,7 +46,10 @@ export interface SignInNeeds {
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'login' | 'mfaChallenge'>
   readonly messaging: Pick<Messaging, 'ready'>
-  readonly users: Pick<UsersArea, 'store' | 'ranks' | 'invitations' | 'addressNotice' | 'links'> & {
+  readonly users: Pick<
+    UsersArea,
+    'store' | 'ranks' | 'invitations' | 'addressNotice' | 'addressUndos' | 'links'
+  > & {
     readonly post: Pick<UsersArea['post'], 'statements' | 'wake'>
   }
   readonly credentials: Omit<CredentialsArea, 'transactions'>

@@ -97,6 +97,7 @@ export const openSite = async (
     ready: async () => ({ ready: false, reason: 'there is none here' }) as const,
   }
   const post = { statements: () => [], wake: () => undefined }
+  const addressUndos = createAddressUndos(accounts)
   const codeKey = randomBytes(32)
   const copy = {
     fresh: async (realm: string) => {
@@ -139,9 +140,10 @@ export const openSite = async (
       invitations: createInvitations(accounts),
       links: createLinks({ ...accounts, keyring }),
       post,
+      addressUndos,
       addressNotice: createAddressNotice({
         ...accounts,
-        undos: createAddressUndos(accounts),
+        undos: addressUndos,
         post,
         messaging,
         baseUrl,

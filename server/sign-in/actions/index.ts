@@ -23,7 +23,7 @@ export interface RequiredActionNeeds {
   readonly clock: Clock
   readonly keyring: Keyring
   readonly messaging: Pick<Messaging, 'ready'>
-  readonly users: Pick<UsersArea, 'store' | 'addressNotice' | 'links'> & {
+  readonly users: Pick<UsersArea, 'store' | 'addressNotice'> & {
     readonly post: Pick<UsersArea['post'], 'statements' | 'wake'>
   }
   readonly credentials: Pick<CredentialsArea, 'passwords' | 'passkeys' | 'codeKey'>
@@ -32,11 +32,11 @@ export interface RequiredActionNeeds {
 
 export const createRequiredActions = (needs: RequiredActionNeeds): RequiredAction[] => {
   const { pages, storage, clock, keyring, messaging, sessions } = needs
-  const { store: users, addressNotice, links, post } = needs.users
+  const { store: users, addressNotice, post } = needs.users
   const { passwords, passkeys, codeKey } = needs.credentials
   return [
     acceptTerms({ pages, users, clock }),
-    updatePassword({ pages, storage, passwords, sessions, links, users, clock }),
+    updatePassword({ pages, storage, passwords, sessions, users, clock }),
     updateProfile({ pages, users, clock, addressNotice }),
     verifyProfile({ pages, users, clock, addressNotice }),
     updateEmail({ pages, users, clock, addressNotice }),

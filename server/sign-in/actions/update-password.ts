@@ -1,14 +1,12 @@
-import { deleteCredentials, passwordOf } from '#server/credentials/credentials.ts'
-import { passkeyType } from '#server/credentials/factors/passkeys.ts'
+import type { AuditEvent } from '#server/audit/event.ts'
+import { passwordOf } from '#server/credentials/credentials.ts'
 import type { Passwords } from '#server/credentials/passwords/passwords.ts'
 import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { PasswordIssueCode } from '#server/platform/passwords/policy.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
-import type { Storage } from '#server/storage/contract.ts'
-import type { Links } from '#server/users/links/links.ts'
+import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { Users } from '#server/users/users.ts'
-import { endClaimedLinks } from '../brokers/claimed-links.ts'
 import {
   type AnswerContext,
   type Answered,
@@ -21,25 +19,37 @@ import {
 import type { SignInPages } from '../pages/definitions/index.ts'
 import { completed, ownEvent } from './completed.ts'
 
-interface Parts {
-  readonly pages: SignInPages
-  readonly storage: Pick<Storage, 'db'>
+export interface NewPasswordParts {
   readonly passwords: Passwords
   readonly sessions: Sessions
-  readonly links: Pick<Links, 'unlinkSince'>
   readonly users: Users
   readonly clock: Clock
+}
+
+interface Parts extends NewPasswordParts {
+  readonly pages: SignInPages
+  readonly storage: Pick<Storage, 'db'>
 }
 
 const id = 'UPDATE_PASSWORD'
 const dayMs = 24 * 3600 * 1000
 
+/** What is written beside the new password, before it. */
+export interface PasswordChange {
+  readonly event: 'UPDATE_CREDENTIAL' | 'RESET_PASSWORD'
+  readonly emailVerified?: true | undefined
+  readonly statements?: readonly Statement[] | undefined
+  readonly events?: readonly AuditEvent[] | undefined
+  /** Sessions end whatever the form says. */
+  readonly endsSessions?: boolean | undefined
+}
+
 /** Takes a new password from the form of such a page, and passes the step with it. */
 export const takeNewPassword = async (
-  parts: Parts,
+  parts: NewPasswordParts,
   { user, settings, ...context }: AnswerContext,
   form: Form,
-  event: 'UPDATE_CREDENTIAL' | 'RESET_PASSWORD' = 'UPDATE_CREDENTIAL',
+  { event, emailVerified, statements = [], events = [], endsSessions }: PasswordChange,
 ): Promise<Answered> => {
   if (!user) return refused('unavailable', 403)
   const values = { signOutOthers: form('signOutOthers') }
@@ -56,25 +66,16 @@ export const takeNewPassword = async (
     const issues = prepared.errors as readonly { readonly code: PasswordIssueCode }[]
     return wrong({ password: passwordErrors(issues, settings.passwordPolicy) })
   }
-  // A reset by mail to an unverified address ends all other access: only the owner of the mailbox has the account afterwards.
-  const isTakenOver = event === 'RESET_PASSWORD' && user.email_verified === 0
-  const { amr, beyondMessages } = context.state
-  const isByMailAlone = beyondMessages !== true && !amr.includes('sms')
-  const endsOthers = isTakenOver || form('signOutOthers') === 'true'
   return context.pass({
     statements: [
-      ...completed(parts, user, id),
+      ...completed(parts, user, id, emailVerified && { emailVerified }),
+      ...statements,
       ...prepared.statements,
-      // The user had no passkey when the mail was sent (mail-proof.ts): one there is now was added by the claimant.
-      ...(isTakenOver && isByMailAlone
-        ? [
-            deleteCredentials(parts.storage, user.id, passkeyType),
-            endClaimedLinks(parts.links, user.id),
-          ]
+      ...(endsSessions || form('signOutOthers') === 'true'
+        ? parts.sessions.revokeAllOf(user.id, context.handle)
         : []),
-      ...(endsOthers ? parts.sessions.revokeAllOf(user.id, context.handle) : []),
     ],
-    events: [ownEvent(context, user, event, 'password')],
+    events: [...events, ownEvent(context, user, event, 'password')],
   })
 }
 
@@ -110,6 +111,7 @@ export const updatePassword = (parts: Parts): RequiredAction => {
           }),
       }
     },
-    answer: (context, form) => takeNewPassword(parts, context, form),
+    answer: (context, form) =>
+      takeNewPassword(parts, context, form, { event: 'UPDATE_CREDENTIAL' }),
   }
 }

@@ -39,7 +39,7 @@ export interface AuthenticatorNeeds {
   readonly clock: Clock
   readonly keyring: Keyring
   readonly messaging: Pick<Messaging, 'ready'>
-  readonly users: Pick<UsersArea, 'store' | 'invitations' | 'links'> & {
+  readonly users: Pick<UsersArea, 'store' | 'invitations' | 'links' | 'addressUndos'> & {
     readonly post: Pick<UsersArea['post'], 'statements' | 'wake'>
   }
   readonly credentials: Pick<
@@ -58,9 +58,10 @@ export const createAuthenticators = (needs: AuthenticatorNeeds): Step[] => {
   const { pages, storage, clock, keyring, messaging, sessions, administrators } = needs
   const { organizations, baseUrl } = needs
   const { providers, newcomers, accounts } = needs.brokers
-  const { store: users, invitations, links, post } = needs.users
+  const { store: users, invitations, links, addressUndos, post } = needs.users
   const { passwords, factors, passkeys, devices, approvals, codeKey } = needs.credentials
-  const opening = { pages, clock, messaging, post, factors, users, links, sessions, administrators }
+  const taking = { storage, sessions, links, addressUndos }
+  const opening = { ...taking, pages, clock, messaging, post, factors, users, administrators }
   return [
     identify({ pages, passkeys, users, providers }),
     usernamePassword({ pages, passkeys, providers }),
@@ -74,8 +75,18 @@ export const createAuthenticators = (needs: AuthenticatorNeeds): Step[] => {
     emailLink({ ...opening, baseUrl }),
     push({ pages, clock, messaging, post, devices, approvals }),
     qr({ pages, clock, users, approvals, baseUrl }),
-    resetPassword({ pages, storage, passwords, sessions, links, users, clock, administrators }),
-    register({ pages, storage, clock, users, passwords, invitations, factors, messaging }),
+    resetPassword({ ...taking, pages, passwords, users, clock, administrators }),
+    register({
+      pages,
+      storage,
+      clock,
+      users,
+      passwords,
+      invitations,
+      factors,
+      messaging,
+      addressUndos,
+    }),
     terms({ pages, users, clock }),
     organization({ pages, organizations }),
     identityProvider({ pages, providers }),

@@ -27,7 +27,7 @@ export interface SignInBrokerNeeds {
   readonly keyring: Keyring
   readonly recorder: Recorder
   readonly messaging: Pick<Messaging, 'ready'>
-  readonly users: Pick<UsersArea, 'store' | 'ranks' | 'links'>
+  readonly users: Pick<UsersArea, 'store' | 'ranks' | 'links' | 'addressUndos'>
   readonly sessions: Pick<Sessions, 'revokeAllOf'>
   readonly broker: BrokerArea
   readonly pages: SignInPages
@@ -36,7 +36,7 @@ export interface SignInBrokerNeeds {
 
 export const openSignInBrokers = (needs: SignInBrokerNeeds) => {
   const { storage, clock, keyring, recorder, messaging, sessions, broker, pages, onLogin } = needs
-  const { store: users, ranks, links } = needs.users
+  const { store: users, ranks, links, addressUndos } = needs.users
   const providers = createSignInProviders(broker)
   const identities = createSealedIdentities({ keyring })
   const linkWrites = createLinkWrites({ links })
@@ -47,12 +47,13 @@ export const openSignInBrokers = (needs: SignInBrokerNeeds) => {
   return {
     providers,
     linking,
-    newcomers: createNewcomers({ users, links, ranks, providers, identities }),
+    newcomers: createNewcomers({ users, links, ranks, providers, identities, addressUndos }),
     accounts: createNewAccounts({
       storage,
       clock,
       users,
       links,
+      addressUndos,
       linkWrites,
       sessions,
       messaging,

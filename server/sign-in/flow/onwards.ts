@@ -53,8 +53,13 @@ export const stateOf = ({ signIn, execution, step }: Asked, passed: Passed): Sig
     ...state,
     ...(isProof ? { provesAnew: true } : {}),
     ...(isOwn ? { beyondMessages: true } : {}),
+    ...(passed.readAddress === undefined ? {} : { readAddress: passed.readAddress }),
   }
 }
+
+/** A factor that is set up proves nothing about who came before. */
+const asksProof = (next: NextQuestion): boolean =>
+  next.kind === 'ask' && next.asked.step.amr !== undefined && !next.asked.step.enrols
 
 /** The refusal of a proof by another user than the sign-in is of. */
 export const otherUser = (
@@ -182,14 +187,20 @@ export const createOnwards = (parts: OnwardsParts) => {
   ): Promise<Acceptance<Answered>> => {
     if (isOutOfPlace(asked.signIn.state, passed)) return otherUser(visitor, asked)
     const user = found && passed.emailVerified ? { ...found, email_verified: 1 } : found
+    const signIn: SignIn = { ...asked.signIn, state: stateOf(asked, passed) }
+    const next = await nextFor(visitor, signIn, user)
+    const more = asksProof(next) ? undefined : passed.unlessProvedNext
     const advanced: Advanced = {
       visitor,
-      signIn: { ...asked.signIn, state: stateOf(asked, passed) },
+      signIn,
       user,
-      statements: passed.statements ?? [],
-      events: [...(passed.events ?? []), ...successEvent(visitor, asked.step, user)],
+      statements: [...(passed.statements ?? []), ...(more?.statements ?? [])],
+      events: [
+        ...(passed.events ?? []),
+        ...(more?.events ?? []),
+        ...successEvent(visitor, asked.step, user),
+      ],
     }
-    const next = await nextFor(visitor, advanced.signIn, user)
     if (next.kind === 'ask') return ask(advanced, next.asked)
     if (next.kind === 'stuck') return fail(advanced, outageOf(next))
     if (advanced.signIn.state.withoutSession) return finish(advanced)

@@ -38,6 +38,8 @@ export interface SignInState extends Progress {
   readonly amr: readonly string[]
   /** One of these is a proof of the realm's own: no message, and no word of an identity provider or a directory. */
   readonly beyondMessages?: true
+  /** The unverified address of which a message was read; the account goes to its owner with the new password. */
+  readonly readAddress?: string
   readonly rememberMe: boolean
   /** The handle of what waits for the sign-in. */
   readonly pending?: string

@@ -51,6 +51,12 @@ export interface Passed {
   readonly rememberMe?: boolean | undefined
   /** The user's address was found to be theirs. */
   readonly emailVerified?: true
+  /** An address that was not known to be the user's, and of which this step has read a message; folded. */
+  readonly readAddress?: string | undefined
+  /** Committed too, unless the sign-in asks for another proof next: who gives it has set it up. */
+  readonly unlessProvedNext?:
+    | { readonly statements: readonly Statement[]; readonly events: readonly AuditEvent[] }
+    | undefined
   /** The organization that was chosen, by id. */
   readonly organization?: string | undefined
   /** The person whom an identity provider has named, and the flows that it asks to follow. */

@@ -1,18 +1,19 @@
 /**
  * Unverified addresses of accounts. The owner of the address gets access by a password reset (mail-proof.ts). Where that is
- * not possible, because another credential would still admit the claimant or because the realm does not offer it, the owner
+ * not possible, because a passkey or an old address would still admit the claimant or because the realm does not offer it, the owner
  * registers a second account, which takes over the address after verification by mail. It never takes over the account,
  * which may belong to a person who mistyped an address.
  */
 
 import type { Attributes } from '#schemas/wire/records.ts'
 import type { AuditEvent } from '#server/audit/event.ts'
-import type { Factors } from '#server/credentials/factors/factors.ts'
+import { type Factors, factorTypes } from '#server/credentials/factors/factors.ts'
 import { passkeyType } from '#server/credentials/factors/passkeys.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
+import type { AddressUndos } from '#server/users/messages/address-undos.ts'
 import { foldName } from '#server/users/names.ts'
 import { changedUserRow, fieldsOf } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
@@ -54,10 +55,12 @@ export const claimantOf = async (
   {
     users,
     factors,
+    addressUndos,
     messaging,
   }: {
     readonly users: Users
     readonly factors: Factors
+    readonly addressUndos: Pick<AddressUndos, 'arePending'>
     readonly messaging: Pick<Messaging, 'ready'>
   },
   { realm, view, settings }: StepContext,
@@ -66,8 +69,9 @@ export const claimantOf = async (
   if (email === null) return undefined
   const { holder, yields } = await holderOf({ users }, realm, email)
   if (!holder || !yields) return undefined
-  const staying = settings.resetPasswordAllowed ? [passkeyType] : ['password', passkeyType]
-  const isShut = await factors.has(holder.id, staying)
+  const staying = settings.resetPasswordAllowed ? [passkeyType] : ['password', ...factorTypes]
+  const isShut =
+    (await factors.has(holder.id, staying)) || (await addressUndos.arePending(holder.id))
   const letter = { channel: 'EMAIL', templateKey: 'verify-email' } as const
   return isShut && (await messaging.ready(view, letter)).ready ? holder : undefined
 }

@@ -1,27 +1,25 @@
 /**
- * Access by mail alone. Anyone can claim an address, so an unverified address gives access only to an account without other
- * credentials, and ends its links to identity providers. Otherwise the claimant would share the account with the owner of the
- * address (pre-hijacking, GHSA-g38m-r43w-p2q7).
+ * Access by mail alone. Anyone can claim an address, so an unverified address gives access only to an account without another
+ * way in, and ends what the claimant has set up there (taken-over.ts). Otherwise the claimant would share the account with the
+ * owner of the address (pre-hijacking, GHSA-g38m-r43w-p2q7).
  */
 
 import type { Factors } from '#server/credentials/factors/factors.ts'
 import { passkeyType } from '#server/credentials/factors/passkeys.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Sessions } from '#server/sessions/sessions.ts'
-import type { Links } from '#server/users/links/links.ts'
+import type { AddressUndos } from '#server/users/messages/address-undos.ts'
 import type { Cause } from '#server/users/messages/message-limits.ts'
 import type { Users } from '#server/users/users.ts'
 import { completed, ownEvent } from '../actions/completed.ts'
-import { endClaimedLinks } from '../brokers/claimed-links.ts'
 import type { Passed, StepContext } from '../flow/step.ts'
 import type { Administrators } from './administrators.ts'
+import { type TakeOverParts, takeOver } from './taken-over.ts'
 
-interface Parts {
+export interface MailProofParts extends TakeOverParts {
   readonly factors: Factors
   readonly users: Users
   readonly clock: Clock
-  readonly sessions: Sessions
-  readonly links: Pick<Links, 'unlinkSince'>
+  readonly addressUndos: Pick<AddressUndos, 'arePending' | 'endAllOf'>
   readonly administrators: Administrators
 }
 
@@ -38,31 +36,42 @@ export const causeOf = ({ state, request }: StepContext): Cause => ({
   source: request.ip,
 })
 
-/** Whether a message to the user's address may open the account; a new password takes the place of the old one. */
+/**
+ * Whether a message to the user's address may open the account; a new password takes the place of the old one. An account
+ * whose old address can undo the change is not opened by the new one: the owner of the old address could take it back, with
+ * what the reader of the mail has done there since.
+ */
 export const mayOpen = async (
-  { factors, administrators }: Pick<Parts, 'factors' | 'administrators'>,
+  {
+    factors,
+    administrators,
+    addressUndos,
+  }: Pick<MailProofParts, 'factors' | 'administrators' | 'addressUndos'>,
   context: StepContext,
 ): Promise<boolean> => {
   const { user, state } = context
-  const others = waysIn.filter((type) => type !== 'password' || !state.withoutSession)
-  return (
-    user !== undefined &&
-    (!isClaimed(context) || !(await factors.has(user.id, others))) &&
-    (await administrators.mayBeSent(context))
-  )
+  if (user === undefined) return false
+  if (isClaimed(context)) {
+    const others = waysIn.filter((type) => type !== 'password' || !state.withoutSession)
+    if (await factors.has(user.id, others)) return false
+    if (await addressUndos.arePending(user.id)) return false
+  }
+  return administrators.mayBeSent(context)
 }
 
-/** Reading the message verifies the address, and ends all other sessions and the links of the earlier claimant of the address. */
-export const openedByMail = (parts: Parts, context: StepContext): Passed => {
-  const { user, state, handle } = context
-  if (!user || state.withoutSession || !isClaimed(context)) return {}
+/**
+ * Reading the message verifies the address, and ends the access of its earlier claimant: at once, or with the new password
+ * where the message is to reset a forgotten one.
+ */
+export const openedByMail = (parts: MailProofParts, context: StepContext): Passed => {
+  const { user, state } = context
+  if (!user || !isClaimed(context)) return {}
+  if (state.withoutSession) return { readAddress: user.email_key ?? '' }
+  const { credentials, access, events } = takeOver(parts, context, user)
   return {
     emailVerified: true,
-    statements: [
-      ...completed(parts, user, 'VERIFY_EMAIL', { emailVerified: true }),
-      ...parts.sessions.revokeAllOf(user.id, handle),
-      endClaimedLinks(parts.links, user.id),
-    ],
+    statements: [...completed(parts, user, 'VERIFY_EMAIL', { emailVerified: true }), ...access],
     events: [ownEvent(context, user, 'VERIFY_EMAIL', 'email')],
+    unlessProvedNext: { statements: credentials, events },
   }
 }

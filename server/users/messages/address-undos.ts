@@ -28,6 +28,9 @@ export interface AddressUndos {
   find(realm: string, token: string): Promise<AddressUndoRow | undefined>
   /** Uses it up, and ends those of later changes. */
   use(undo: AddressUndoRow): Statement[]
+  /** Whether an old address could still take the account back. */
+  arePending(userId: string): Promise<boolean>
+  endAllOf(userId: string): Statement
   forgetStatements(): Statement[]
 }
 
@@ -83,6 +86,16 @@ export const createAddressUndos = ({
         .where('created_at', '>=', created_at),
     ),
   ],
+
+  arePending: async (userId) =>
+    (await db
+      .selectFrom('address_undos')
+      .select('id')
+      .where('user_id', '=', userId)
+      .where('expires_at', '>', clock.now())
+      .executeTakeFirst()) !== undefined,
+
+  endAllOf: (userId) => statement(db.deleteFrom('address_undos').where('user_id', '=', userId)),
 
   forgetStatements: () => [
     statement(db.deleteFrom('address_undos').where('expires_at', '<=', clock.now())),

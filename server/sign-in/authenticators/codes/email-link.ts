@@ -4,33 +4,23 @@
  * then owns the link. The link shows a confirmation first: mail scanners follow links too.
  */
 
-import type { Factors } from '#server/credentials/factors/factors.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
-import type { Sessions } from '#server/sessions/sessions.ts'
-import type { Links } from '#server/users/links/links.ts'
 import type { Post } from '#server/users/messages/post.ts'
-import type { Users } from '#server/users/users.ts'
 import { refused, type Shown, type Step, type StepContext, stepError } from '../../flow/step.ts'
-import type { Administrators } from '../../messages/administrators.ts'
 import { sendAgain, wasResent } from '../../messages/code-exchange.ts'
-import { causeOf, mayOpen, openedByMail } from '../../messages/mail-proof.ts'
+import { causeOf, type MailProofParts, mayOpen, openedByMail } from '../../messages/mail-proof.ts'
 import { codeLifetimeMs, codeMinutes } from '../../messages/sent-code.ts'
 import type { SignInPages } from '../../pages/definitions/index.ts'
 
-interface Parts {
+interface Parts extends MailProofParts {
   readonly pages: SignInPages
   readonly clock: Clock
   readonly messaging: Pick<Messaging, 'ready'>
   readonly post: Pick<Post, 'statements' | 'wake'>
   readonly baseUrl: string
-  readonly factors: Factors
-  readonly users: Users
-  readonly sessions: Sessions
-  readonly links: Pick<Links, 'unlinkSince'>
-  readonly administrators: Administrators
 }
 
 interface Notes {

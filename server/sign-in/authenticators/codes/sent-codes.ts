@@ -2,34 +2,24 @@
 
 import type { FastifyReply } from 'fastify'
 import type { Channel } from '#schemas/drivers/messaging.ts'
-import type { Factors } from '#server/credentials/factors/factors.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Sessions } from '#server/sessions/sessions.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { Links } from '#server/users/links/links.ts'
 import type { Post } from '#server/users/messages/post.ts'
-import type { Users } from '#server/users/users.ts'
 import { type Step, type StepContext, stepError } from '../../flow/step.ts'
-import type { Administrators } from '../../messages/administrators.ts'
 import { createCodeExchange, wasResent } from '../../messages/code-exchange.ts'
-import { causeOf, mayOpen, openedByMail } from '../../messages/mail-proof.ts'
+import { causeOf, type MailProofParts, mayOpen, openedByMail } from '../../messages/mail-proof.ts'
 import { codeDigits, codeLifetimeMs, codeMinutes } from '../../messages/sent-code.ts'
 import type { SentCodePage } from '../../pages/definitions/factors.ts'
 import type { SignInPages } from '../../pages/definitions/index.ts'
 
-export interface SentCodeParts {
+export interface SentCodeParts extends MailProofParts {
   readonly pages: SignInPages
   readonly clock: Clock
   readonly messaging: Pick<Messaging, 'ready'>
   readonly post: Pick<Post, 'statements' | 'wake'>
   readonly codeKey: Uint8Array
-  readonly factors: Factors
-  readonly users: Users
-  readonly sessions: Sessions
-  readonly links: Pick<Links, 'unlinkSince'>
-  readonly administrators: Administrators
 }
 
 interface Way {

@@ -19,6 +19,7 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { InvitationRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { insertUserRoles } from '#server/users/memberships.ts'
+import type { AddressUndos } from '#server/users/messages/address-undos.ts'
 import type { Invitations } from '#server/users/organizations/invitations.ts'
 import { openOrganization } from '#server/users/organizations/organizations.ts'
 import { newUserRow } from '#server/users/user-record.ts'
@@ -40,6 +41,7 @@ interface Parts {
   readonly passwords: Passwords
   readonly invitations: Pick<Invitations, 'findById' | 'isOpen' | 'accept'>
   readonly factors: Factors
+  readonly addressUndos: Pick<AddressUndos, 'arePending'>
   readonly messaging: Pick<Messaging, 'ready'>
 }
 

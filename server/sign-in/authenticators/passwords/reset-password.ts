@@ -1,25 +1,38 @@
 /** A new password for a user who was authenticated by other means. */
 
-import type { Passwords } from '#server/credentials/passwords/passwords.ts'
-import type { Clock } from '#server/platform/clock.ts'
-import type { Sessions } from '#server/sessions/sessions.ts'
-import type { Storage } from '#server/storage/contract.ts'
-import type { Links } from '#server/users/links/links.ts'
-import type { Users } from '#server/users/users.ts'
-import { signOutBox, takeNewPassword } from '../../actions/update-password.ts'
-import type { Step } from '../../flow/step.ts'
+import { ownEvent } from '../../actions/completed.ts'
+import {
+  type NewPasswordParts,
+  type PasswordChange,
+  signOutBox,
+  takeNewPassword,
+} from '../../actions/update-password.ts'
+import { refused, type Step, type StepContext } from '../../flow/step.ts'
 import type { Administrators } from '../../messages/administrators.ts'
+import { type TakeOverParts, takeOver } from '../../messages/taken-over.ts'
 import type { SignInPages } from '../../pages/definitions/index.ts'
 
-interface Parts {
+interface Parts extends NewPasswordParts, TakeOverParts {
   readonly pages: SignInPages
-  readonly storage: Pick<Storage, 'db'>
-  readonly passwords: Passwords
-  readonly sessions: Sessions
-  readonly links: Pick<Links, 'unlinkSince'>
-  readonly users: Users
-  readonly clock: Clock
+  readonly sessions: NewPasswordParts['sessions']
   readonly administrators: Administrators
+}
+
+/**
+ * A reset by mail to an unverified address ends all other access: only the owner of the mailbox has the account afterwards.
+ * Another proof beside the mail shows that the account was the owner's before.
+ */
+const changeOf = (parts: Parts, context: StepContext): PasswordChange => {
+  const event = 'RESET_PASSWORD'
+  const { user, state } = context
+  if (user?.email_verified !== 0) return { event }
+  if (state.readAddress === undefined) return { event, endsSessions: true }
+  const verified = ownEvent(context, user, 'VERIFY_EMAIL', 'email')
+  const read = { event, endsSessions: true, emailVerified: true } as const
+  if (state.beyondMessages === true || state.amr.includes('sms'))
+    return { ...read, events: [verified] }
+  const { credentials, access, events } = takeOver(parts, context, user)
+  return { ...read, statements: [...credentials, ...access], events: [verified, ...events] }
 }
 
 export const resetPassword = (parts: Parts): Step => ({
@@ -32,9 +45,16 @@ export const resetPassword = (parts: Parts): Step => ({
         ...page,
         username: user?.username ?? '',
         minLength: settings.passwordPolicy.length,
+        error: page.refusal?.error === 'expired' ? 'expired' : undefined,
         errors: page.refusal?.errors,
         signOutOthers: signOutBox(page),
       }),
   }),
-  answer: (context, form) => takeNewPassword(parts, context, form, 'RESET_PASSWORD'),
+  answer: async (context, form) => {
+    const { user, state } = context
+    // The mail proves nothing about an address that the account got after the mail was read.
+    if (state.readAddress !== undefined && state.readAddress !== user?.email_key)
+      return refused('expired', 403)
+    return takeNewPassword(parts, context, form, changeOf(parts, context))
+  },
 })

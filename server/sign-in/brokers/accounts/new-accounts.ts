@@ -2,14 +2,11 @@
 
 import { Role } from '#schemas/kinds/users/role.ts'
 import type { AuditEvent } from '#server/audit/event.ts'
-import { removeCredentialsSince } from '#server/credentials/credential-removal.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
-import type { Sessions } from '#server/sessions/sessions.ts'
-import type { Statement, Storage } from '#server/storage/contract.ts'
+import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import type { Links } from '#server/users/links/links.ts'
 import { insertUserRoles, joinOrganization } from '#server/users/memberships.ts'
 import { fieldsOf, newUserRow } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
@@ -17,25 +14,23 @@ import { completed, ownEvent } from '../../actions/completed.ts'
 import { profileErrors } from '../../actions/update-profile.ts'
 import { type AnswerContext, type Answered, refused, type StepContext } from '../../flow/step.ts'
 import { giveUp, waitingFor } from '../../messages/claims.ts'
+import { type TakeOverParts, takeOver } from '../../messages/taken-over.ts'
 import { joined } from '../../sign-in-organizations.ts'
 import { brokerEvent, type LinkWrites } from '../link-writes.ts'
 import type { Newcomer } from './newcomers.ts'
 import { chooseUsername } from './usernames.ts'
 
-interface Parts {
-  readonly storage: Pick<Storage, 'db'>
+interface Parts extends TakeOverParts {
   readonly clock: Clock
   readonly users: Users
-  readonly links: Pick<Links, 'ofUser' | 'unlink'>
   readonly linkWrites: LinkWrites
-  readonly sessions: Pick<Sessions, 'revokeAllOf'>
   readonly messaging: Pick<Messaging, 'ready'>
 }
 
 const nothing = { statements: [] as readonly Statement[], events: [] as readonly AuditEvent[] }
 
 export const createNewAccounts = (parts: Parts) => {
-  const { storage, clock, users, links, linkWrites, sessions, messaging } = parts
+  const { storage, clock, users, linkWrites, messaging } = parts
 
   const defaultRoles = async ({ view, settings }: StepContext, userId: string) => {
     const role = await view.get(Role.kind, settings.defaultRole)
@@ -107,13 +102,10 @@ export const createNewAccounts = (parts: Parts) => {
       }
     },
 
-    /**
-     * The person has shown that the address is theirs, and the account never has: every way into it that another person may
-     * have set up goes before the person gets in (pre-hijacking).
-     */
+    /** The person has shown that the address is theirs, and the account never has. */
     async takeOver(context: AnswerContext, person: Newcomer, holder: UserRow): Promise<Answered> {
       const { phoneNumber: _, ...attributes } = fieldsOf(holder).attributes
-      const others = await links.ofUser(holder.id)
+      const taken = takeOver(parts, context, holder)
       const linked = await linkWrites.first(context, person, holder)
       const member = membership(context, person, holder)
       return context.pass({
@@ -122,15 +114,14 @@ export const createNewAccounts = (parts: Parts) => {
         ...passFor(person, holder.id),
         statements: [
           ...completed(parts, holder, 'VERIFY_EMAIL', { emailVerified: true, attributes }),
-          ...removeCredentialsSince(storage, holder.id, 0, { password: true }),
-          ...others.map(links.unlink),
-          ...sessions.revokeAllOf(holder.id, context.handle),
+          ...taken.credentials,
+          ...taken.access,
           ...linked.statements,
           ...member.statements,
         ],
         events: [
           ownEvent(context, holder, 'VERIFY_EMAIL', 'identity-provider'),
-          ownEvent(context, holder, 'REMOVE_CREDENTIAL', 'all'),
+          ...taken.events,
           ...linked.events,
           ...member.events,
         ],

@@ -9,6 +9,7 @@ import type { UpstreamIdentity } from '#server/broker/protocol.ts'
 import { linkIssuer } from '#server/directories/linked-user.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Links } from '#server/users/links/links.ts'
+import type { AddressUndos } from '#server/users/messages/address-undos.ts'
 import { emailErrors, foldName } from '#server/users/names.ts'
 import type { Ranks } from '#server/users/permissions.ts'
 import type { Users } from '#server/users/users.ts'
@@ -47,9 +48,17 @@ export interface NewcomerParts {
   readonly ranks: Pick<Ranks, 'permissionsOf'>
   readonly providers: Pick<SignInProviders, 'byId'>
   readonly identities: SealedIdentities
+  readonly addressUndos: Pick<AddressUndos, 'arePending'>
 }
 
-export const createNewcomers = ({ users, links, ranks, providers, identities }: NewcomerParts) => {
+export const createNewcomers = ({
+  users,
+  links,
+  ranks,
+  providers,
+  identities,
+  addressUndos,
+}: NewcomerParts) => {
   const accountOf = async (
     { realm, view }: StepContext,
     { id, doc }: SignInProvider,
@@ -74,7 +83,9 @@ export const createNewcomers = ({ users, links, ranks, providers, identities }: 
     const isOfDirectory = (await links.ofUser(holder.id)).some(
       ({ issuer }) => issuer === linkIssuer,
     )
-    const yields = holder.managed === 0 && !isAdministrator && !isOfDirectory
+    // Its old address could take the account back.
+    const isUndoable = await addressUndos.arePending(holder.id)
+    const yields = holder.managed === 0 && !isAdministrator && !isOfDirectory && !isUndoable
     return { kind: 'claimed', holder, yields }
   }
 
