@@ -1,8 +1,8 @@
 /**
  * Public keys of another party, by the address of its JWK set (RFC 7517 §5) and through the guarded client. A fetched set is
  * cached; a signature that no key verifies is tried once more with a set that is fetched again, so that a rotation is picked
- * up, also of a key that keeps its id or has none. Such fetches are rate-limited, so that forged signatures cannot trigger
- * them; a failing address is rate-limited too.
+ * up, also of a key that keeps its id or has none. Such fetches are rate-limited per address, so that forged signatures cannot
+ * trigger them; a failing address is rate-limited too.
  */
 
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTVerifyGetKey } from 'jose'
@@ -24,11 +24,13 @@ export interface KeyBounds {
   readonly staleMs: number
   readonly timeoutMs?: number
   readonly mostKeys?: number
+  /** Fetches in a row before they are ten seconds apart; one unless given: then a key is unknown for ten seconds after a fetch. */
+  readonly mostInARow?: number
   readonly schemes?: readonly Scheme[]
 }
 
 const usualMs = 5 * 60_000
-const usual: KeyBounds = { keepMs: usualMs, staleMs: usualMs }
+export const usualBounds: KeyBounds = { keepMs: usualMs, staleMs: usualMs }
 const againMs = 10_000
 const longestSet = 256 * 1024
 const mostSets = 1000
@@ -46,6 +48,8 @@ interface Fetched {
   fetchedAt: number
   /** Time until which the cached set is used without a new fetch. */
   until: number
+  /** Further fetches that unknown keys may cause, at the time `at`; none while it is in flight or after it failed. */
+  spare: number
   readonly keys: Promise<JWTVerifyGetKey>
 }
 
@@ -80,10 +84,11 @@ export interface RemoteKeyParts {
 export const createRemoteKeys = ({
   outgoing,
   clock,
-  bounds = usual,
+  bounds = usualBounds,
   locate,
 }: RemoteKeyParts): RemoteKeys => {
   const fetched = new Map<string, Fetched>()
+  const most = bounds.mostInARow ?? 1
 
   const request = async (name: string): Promise<KeySet> => {
     const { status, headers, body } = await outgoing.request({
@@ -94,16 +99,24 @@ export const createRemoteKeys = ({
       maxBytes: longestSet,
     })
     if (status !== 200) throw new errors.JWKSInvalid(`the key set is answered with ${status}`)
-    const most = bounds.mostKeys ?? Number.POSITIVE_INFINITY
-    return { find: keySetOf(Buffer.from(body).toString(), most), keepMs: keepOf(bounds, headers) }
+    const mostKeys = bounds.mostKeys ?? Number.POSITIVE_INFINITY
+    return {
+      find: keySetOf(Buffer.from(body).toString(), mostKeys),
+      keepMs: keepOf(bounds, headers),
+    }
   }
+
+  const spareOf = ({ at, spare }: Fetched, now: number): number =>
+    Math.min(most, spare + (now - at) / againMs)
 
   /** Where the address fails, the keys before it are good for their time; the address is left alone for a while. */
   const ask = (url: string, before: Fetched | undefined): Promise<JWTVerifyGetKey> => {
     const at = clock.now()
+    const spare = (before ? spareOf(before, at) : most) - 1
     const keys = request(url).then(
       ({ find, keepMs }) => {
         asked.until = at + keepMs
+        asked.spare = spare
         return find
       },
       async (error: unknown) => {
@@ -115,7 +128,7 @@ export const createRemoteKeys = ({
         return before.keys
       },
     )
-    const asked: Fetched = { at, fetchedAt: at, until: at + bounds.keepMs, keys }
+    const asked: Fetched = { at, fetchedAt: at, until: at + bounds.keepMs, spare: 0, keys }
     if (fetched.size >= mostSets) fetched.clear()
     fetched.set(url, asked)
     return keys
@@ -128,7 +141,7 @@ export const createRemoteKeys = ({
 
   const latestKeys = (url: string): Promise<JWTVerifyGetKey> => {
     const before = fetched.get(url)
-    return before && clock.now() - before.at < againMs ? before.keys : ask(url, before)
+    return before && spareOf(before, clock.now()) < 1 ? before.keys : ask(url, before)
   }
 
   return (url) => async (token, options) => {

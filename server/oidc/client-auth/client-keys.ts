@@ -2,7 +2,7 @@
 
 import { createLocalJWKSet, errors, type JSONWebKeySet } from 'jose'
 import { isFapi } from '#schemas/access/client-profile.ts'
-import { createRemoteKeys } from '#server/keys/remote/remote-keys.ts'
+import { createRemoteKeys, usualBounds } from '#server/keys/remote/remote-keys.ts'
 import { type VerifyJwt, verifyWithAny } from '#server/keys/remote/verify-jwt.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
@@ -17,6 +17,9 @@ export const signingAlgorithmsFor = <Algorithm extends string>(
   algorithms: readonly Algorithm[],
 ): Algorithm[] => algorithms.filter((one) => one !== 'RS256' || !isFapi(doc))
 
+/** A client may rotate, and sign with the new key, right after its keys were fetched (OIDC Core §10.1.1). */
+const bounds = { ...usualBounds, mostInARow: 4 }
+
 /** Verifies what a client signed. Throws an error of `jose` where no key of it did, or one of the way out. */
 export type ClientKeys = (client: TokenClient) => VerifyJwt
 
@@ -27,7 +30,7 @@ export const createClientKeys = ({
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly clock: Clock
 }): ClientKeys => {
-  const remote = createRemoteKeys({ outgoing, clock })
+  const remote = createRemoteKeys({ outgoing, clock, bounds })
 
   return ({ doc: { jwks, jwksUri } }) => {
     if (jwks)

@@ -81,6 +81,27 @@ describe('keys that a client publishes', () => {
     await expect(verify(before)).rejects.toMatchObject(noMatch)
   })
 
+  it('are fetched again when a client rotates right after they were fetched (OIDC Core §10.1.1)', async () => {
+    const keys = [await make('a'), await make('b'), await make('c')]
+    let body = ''
+    const { asked, verify } = open(() => ({ status: 200, body }))
+    for (const key of keys) {
+      body = setOf(key)
+      await verify(key)
+    }
+    expect(asked.length).toBe(3)
+  })
+
+  it('are fetched once for many assertions with a new key', async () => {
+    const [before, after] = [await make('a'), await make('b')]
+    let body = setOf(before)
+    const { asked, verify } = open(() => ({ status: 200, body }))
+    await verify(before)
+    body = setOf(after)
+    await Promise.all([verify(after), verify(after), verify(after)])
+    expect(asked.length).toBe(2)
+  })
+
   it.each([
     ['keeps the id of the one before', 'same'],
     ['has no id, as the one before', undefined],
@@ -137,10 +158,10 @@ describe('keys that a client publishes', () => {
     const [key, stranger] = [await make('a'), await make(kid)]
     const { asked, verify, wait } = open(() => ({ status: 200, body: setOf(key) }))
     for (let i = 0; i < 50; i += 1) await expect(verify(stranger)).rejects.toMatchObject(error)
-    expect(asked.length).toBe(1)
+    expect(asked.length).toBe(4)
     wait(11_000)
     for (let i = 0; i < 50; i += 1) await expect(verify(stranger)).rejects.toMatchObject(error)
-    expect(asked.length).toBe(2)
+    expect(asked.length).toBe(5)
   })
 
   it('are not fetched again for what is signed by them and wrong otherwise', async () => {

@@ -41,7 +41,7 @@ describe.each(anyBackend)('oidcc-dynamic-certification-test-plan on $name', (bac
   let site: RegistrationSite
   let host: Receiver
   let aliceId: string
-  let clock = Date.now()
+  const clock = Date.now()
   const published: Record<string, { readonly type: string; readonly body: string }> = {}
 
   beforeAll(async () => {
@@ -200,7 +200,6 @@ describe.each(anyBackend)('oidcc-dynamic-certification-test-plan on $name', (bac
     expect(status).toBe(200)
     const second = await newKey('second')
     publish('/rp-jwks', { keys: [second.jwk] })
-    clock += 60_000
     const fresh = await site.post('/token', {
       grant_type: 'refresh_token',
       refresh_token: body.refresh_token,
@@ -268,6 +267,13 @@ describe.each(anyBackend)('oidcc-dynamic-certification-test-plan on $name', (bac
       .sign(privateKey)
     const page = await allow(client, { request })
     expect(page.away?.startsWith(`${other}?`)).toBe(true)
+    for (const redirect_uri of ['https://app.example/not-registered', undefined]) {
+      const again = await newPerson(site).signIn(ask(client, { request, redirect_uri }))
+      expect(again.away?.startsWith(`${other}?`), redirect_uri).toBe(true)
+    }
+    const unusable = { request: `${request}A`, redirect_uri: 'https://app.example/not-registered' }
+    const shown = await newPerson(site).open(ask(client, unusable))
+    expect([shown.status, shown.away]).toEqual([400, undefined])
   })
 
   it('oidcc-refresh-token', async () => {
