@@ -78,7 +78,7 @@ export const createCheckRequest = (parts: CheckParts): CheckRequest => {
     }
   }
 
-  /** Before the request is whole: answered as it asks from outside, where that is a way at all. */
+  /** Where the object or the pushed request cannot be used: answered as it asks from outside, where that is a way at all. */
   const outsideOf = (redirectUri: string, sent: Parameters): AuthorizeRequest => {
     const begun = start(redirectUri, sent)
     const asked = sent.get('response_mode')
@@ -100,15 +100,15 @@ export const createCheckRequest = (parts: CheckParts): CheckRequest => {
   return async (issuer, sent, pushing = false) => {
     const client = await knownClient(issuer, sent.require('client_id'))
     await insist(issuer, client)
-    const outside = sent.get('redirect_uri')
-    if (outside !== undefined) registeredRedirectUri(client, outside)
     try {
       const whole = await wholeRequest(issuer, client, sent)
       const uri = registeredRedirectUri(client, whole.parameters.get('redirect_uri'))
       return await run({ issuer, client, ...whole, pushing }, start(uri, whole.parameters))
     } catch (error) {
+      const outside = sent.get('redirect_uri')
       if (outside === undefined) throw error
-      return { client, target: outsideOf(outside, sent), error: toOAuthError(error, mapError) }
+      const uri = registeredRedirectUri(client, outside)
+      return { client, target: outsideOf(uri, sent), error: toOAuthError(error, mapError) }
     }
   }
 }
