@@ -13,6 +13,7 @@ import { type Endpoint, urlOf } from '../endpoint.ts'
 import { freshIssuer, type RealmRoute } from '../issuer.ts'
 import { formOf } from '../parameters.ts'
 import { refuseToken } from './bearer.ts'
+import { giveInteractionId, repeatInteractionId } from './interaction-id.ts'
 import { type UserTokenParts, userTokenOf } from './user-token.ts'
 
 export interface UserinfoParts extends UserTokenParts {
@@ -48,9 +49,11 @@ export const userinfo = (parts: UserinfoParts): Endpoint => {
     request: FastifyRequest<RealmRoute>,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
+    repeatInteractionId(request, reply)
     const issuer = await freshIssuer(issuers, request)
     const options = { form: formOf(request) }
     const { client, grant, user, scope } = await userTokenOf(parts, issuer, request, reply, options)
+    giveInteractionId(client, reply)
     const data = grant && grantsStore.dataOf(grant)
     const answer = await mint
       .userinfo({

@@ -14,7 +14,15 @@ import { anyBackend } from '../../support/backends.ts'
 import { runJobs } from '../../support/jobs.ts'
 import { claimsOf, type Reply } from '../fixture.ts'
 import { hiddenFields } from '../relying-party.ts'
-import { type Fapi, type FapiClient, type Key, makeKey, openFapi, type Sending } from './oidf.ts'
+import {
+  type Fapi,
+  type FapiClient,
+  interactionId,
+  type Key,
+  makeKey,
+  openFapi,
+  type Sending,
+} from './oidf.ts'
 
 const grantType = 'urn:openid:params:grant-type:ciba'
 const endpoint = '/backchannel-authentication'
@@ -176,7 +184,9 @@ describe.each(anyBackend)('fapi-ciba-id1-test-plan on $name', (backend) => {
     expect(claimsOf(body.access_token)['cnf']).toEqual({ jkt: fapi.key.jkt })
     const idToken = claimsOf(body.id_token)
     expect(idToken).toMatchObject({ iss: fapi.site.issuer, aud: 'bank' })
-    expect((await fapi.userinfo(body.access_token)).body.sub).toBe(idToken['sub'])
+    const told = await fapi.userinfo(body.access_token)
+    expect(told.body.sub).toBe(idToken['sub'])
+    expect(told.headers.get('x-fapi-interaction-id')).toBe(interactionId)
   })
 
   it('fapi-ciba-id1-user-rejects-authentication', async () => {

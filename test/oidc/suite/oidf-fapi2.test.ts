@@ -17,7 +17,7 @@ import {
   password,
   redirectUri,
 } from '../relying-party.ts'
-import { type Fapi, openFapi, type Some } from './oidf.ts'
+import { type Fapi, interactionId, openFapi, type Some } from './oidf.ts'
 
 describe.each(anyBackend)('fapi2-security-profile-final-test-plan on $name', (backend) => {
   let now = Date.now()
@@ -73,7 +73,10 @@ describe.each(anyBackend)('fapi2-security-profile-final-test-plan on $name', (ba
       { issuer: fapi.site.issuer, audience: 'client', currentDate: new Date(now) },
     )
     expect([protectedHeader.alg, payload['nonce']]).toEqual(['PS256', 'a nonce'])
-    expect((await fapi.userinfo(result.access_token)).body.sub).toBe(payload.sub)
+    const { headers, body } = await fapi.userinfo(result.access_token)
+    expect(body.sub).toBe(payload.sub)
+    expect(headers.get('x-fapi-interaction-id')).toBe(interactionId)
+    expect(headers.get('date')).not.toBeNull()
   })
 
   it('fapi2-security-profile-final-user-rejects-authentication', async () => {

@@ -85,6 +85,9 @@ export const makeKey = async (alg = 'ES256'): Promise<Key> => {
   return { alg, privateKey, jwk, jkt: await calculateJwkThumbprint(jwk) }
 }
 
+/** That resources are asked with. */
+export const interactionId = 'c4405450-febe-11e8-80a5-0fcebb157400'
+
 const assertionType = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 const addClient = async (
@@ -218,7 +221,11 @@ export const openFapi = async (
       const ath = createHash('sha256').update(token).digest('base64url')
       const about = { htm: 'GET', htu: `${site.issuer}/userinfo`, ath, ...claims }
       const dpop = await proof(by, about, proofHeader)
-      return site.get('/userinfo', { authorization: `${scheme} ${token}`, dpop })
+      return site.get('/userinfo', {
+        authorization: `${scheme} ${token}`,
+        dpop,
+        'x-fapi-interaction-id': interactionId,
+      })
     },
     close: () => site.close(),
   }

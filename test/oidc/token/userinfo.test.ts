@@ -70,6 +70,16 @@ describe.each(backends)('userinfo on $name', (backend) => {
     }
   })
 
+  it('repeats x-fapi-interaction-id, and nothing that is no UUID (FAPI 1.0 Baseline §6.2.1-11)', async () => {
+    const header = 'x-fapi-interaction-id'
+    const id = 'c4405450-febe-11e8-80a5-0fcebb157400'
+    const token = await tokenOf('openid')
+    const answerTo = async (value: string | undefined, by = token) =>
+      (await ask(by, value === undefined ? {} : { [header]: value })).headers.get(header)
+    expect([await answerTo(id), await answerTo(id, 'wrong')]).toEqual([id, id])
+    expect([await answerTo('reflected'), await answerTo(undefined)]).toEqual([null, null])
+  })
+
   it('needs no body where the header has the token, whatever type the nothing has (§5.3.1)', async () => {
     const token = await tokenOf('openid')
     const send = async (type: string, body: string) => {
