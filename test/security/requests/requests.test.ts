@@ -234,7 +234,7 @@ describe.each(backends)('bent requests on $name', (backend) => {
       }
   })
 
-  it('with a bent Authorization or Cookie header are 401', async () => {
+  it('with a bent Authorization or Cookie header are 401, with two Authorization headers 400', async () => {
     const url = '/admin/realms/acme/users'
     for (const authorization of [
       '',
@@ -254,9 +254,10 @@ describe.each(backends)('bent requests on $name', (backend) => {
       '"',
       `Bearer ${'x'.repeat(12_000)}`,
       `Bearer ${'a.'.repeat(6_000)}`,
-      ['Bearer a', 'Bearer b'],
     ])
-      expect((await raw(url, { authorization })).status, String(authorization)).toBe(401)
+      expect((await raw(url, { authorization })).status, authorization).toBe(401)
+    // One that a proxy in front let pass by the last of them is not read by the first.
+    expect((await raw(url, { authorization: ['Bearer a', 'Bearer b'] })).status).toBe(400)
     const [name = '', value = ''] = server.admin.cookie.split('=')
     for (const cookie of [
       '=',
