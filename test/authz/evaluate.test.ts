@@ -1,6 +1,7 @@
 /** `POST /clients/{id}/authz/evaluate`: the decision with its reasons, for any user, client, role and moment. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { addUser } from '../oidc/users.ts'
 import { anyBackend } from '../support/backends.ts'
 import { type AuthzSite, openAuthzSite } from './site.ts'
 
@@ -164,6 +165,56 @@ describe.each(anyBackend)('an evaluation ($name)', (backend) => {
       { status: 'PERMIT' },
     ])
     await site.admin('PUT', settings, { policyEnforcementMode: 'ENFORCING' })
+  })
+
+  it('denies a disabled user, a disabled client and a disabled resource server, as the token endpoint does', async () => {
+    const carol = await addUser(site, { username: 'carol' })
+    await site.admin('POST', `/users/${carol.id}/roles`, { name: 'reader' })
+    const about = { resources: [{ name: 'order', scopes: ['read'] }] }
+    const context = { time: '2026-05-01T00:00:00Z' }
+    const ask = async () => {
+      const body = { userId: 'carol', clientId: 'app', ...about, context }
+      const { status, results } = await evaluate(body)
+      const [{ status: scope, why, permissions }] = results[0].scopes
+      return [status, results[0].allowedScopes, scope, why, permissions[0].status]
+    }
+    const permitted = [
+      'PERMIT',
+      ['read'],
+      'PERMIT',
+      '1 of 1 permissions permit, UNANIMOUS',
+      'PERMIT',
+    ]
+    const denied = (why: string) => ['DENY', [], 'DENY', why, 'PERMIT']
+    const enable = async (path: string, enabled: boolean) => {
+      const { id: _id, ...before } = (await site.admin('GET', path)).body
+      await site.admin('PUT', path, { ...before, enabled })
+    }
+    expect(await ask()).toEqual(permitted)
+    for (const [path, why] of [
+      [`/users/${carol.id}`, 'the user carol is disabled'],
+      [`/clients/${site.app.id}`, 'the client app is disabled'],
+      [`/clients/${site.api.id}`, 'the resource server is disabled'],
+    ] as const) {
+      await enable(path, false)
+      expect(await ask(), path).toEqual(denied(why))
+      await enable(path, true)
+    }
+    expect(await ask()).toEqual(permitted)
+    const plain = await site.admin('POST', `/clients/${site.app.id}/authz/evaluate`, {
+      resources: [],
+    })
+    expect(plain.body.status).toBe('DENY')
+  })
+
+  it('gives a disabled user no RPT and takes none of its own', async () => {
+    const dave = await addUser(site, { username: 'dave' })
+    const token = await site.tokenOf(site.spa, dave)
+    await site.admin('POST', `/users/${dave.id}/roles`, { name: 'reader' })
+    const { id: _id, ...before } = (await site.admin('GET', `/users/${dave.id}`)).body
+    await site.admin('PUT', `/users/${dave.id}`, { ...before, enabled: false })
+    const { status, body } = await site.rpt(token, { audience: 'api' })
+    expect([status, body.error]).toEqual([401, 'invalid_token'])
   })
 
   it('names the field that is wrong', async () => {

@@ -27,6 +27,7 @@ import type { NamedRoles } from '#server/tokens/access/roles.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import type { Users } from '#server/users/users.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { barOf, barredBy } from './barred.ts'
 
 export interface EvaluateParts {
   readonly changesets: Pick<Changesets, 'preview'>
@@ -306,7 +307,9 @@ export const evaluateAuthz = (parts: EvaluateParts): Action => ({
     const questions = questionsIn(server, body.resources)
     const party = await partyIn(parts, context, view, body)
     const evaluate = server.evaluator(await factsOf({ view, server }, party))
-    const answers = questions.map(evaluate)
+    const bar = barOf(view, client, party)
+    const decided = questions.map(evaluate)
+    const answers = bar === undefined ? decided : decided.map(barredBy(bar))
     checkLength(answers)
     return { status: decideBy('AFFIRMATIVE', answers), results: answers.map(shown) }
   },
