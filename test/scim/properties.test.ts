@@ -132,6 +132,31 @@ describe('concurrent requests', () => {
     expect(groups.filter(({ status }) => status === 409)).toHaveLength(7)
   })
 
+  it('create and rename groups whose names differ in case alone once (RFC 7643 §7, uniqueness)', async () => {
+    const spellings = ['Émile', 'émile', 'ÉMILE', 'éMILE', 'émILE', 'émilE']
+    const made = await Promise.all(
+      spellings.map((displayName) =>
+        site.scim.send('POST', '/Groups', { schemas: [groupSchema], displayName }),
+      ),
+    )
+    expect(made.map(({ status }) => status).sort()).toEqual([201, 409, 409, 409, 409, 409])
+    const groups = await Promise.all(spellings.map((_, n) => site.scim.group(`Other ${n}`)))
+    const renamed = await Promise.all(
+      groups.map(({ id }, n) =>
+        site.scim.patch(`/Groups/${id}`, {
+          op: 'replace',
+          path: 'displayName',
+          value: `Re${spellings[n]}`,
+        }),
+      ),
+    )
+    expect(renamed.map(({ status }) => status).sort()).toEqual([200, 409, 409, 409, 409, 409])
+    const others = await Promise.all(
+      Array.from({ length: 12 }, (_, n) => site.scim.group(`At once ${n}`)),
+    )
+    expect(new Set(others.map(({ id }) => id)).size).toBe(12)
+  })
+
   it('change one user without lost updates', async () => {
     const { id } = await site.scim.user('busy')
     const attributes = ['title', 'nickName', 'displayName', 'userType', 'locale', 'timezone']

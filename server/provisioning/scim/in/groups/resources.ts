@@ -147,8 +147,9 @@ export const createGroupResources = (parts: GroupWriteParts): Resources => {
     scope: 'groups',
     find,
 
-    create: async ({ call, request, projection, again }) => {
-      const id = await writes.create(call, statedIn(readResource(groupType, request.body)))
+    create: async ({ request, projection, again }) => {
+      const stated = statedIn(readResource(groupType, request.body))
+      const id = await inTurn(request, async () => writes.create(await again(), stated))
       return one(await again(), id, projection)
     },
 

@@ -10,9 +10,11 @@ import { complete } from '#schemas/normalize.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
+import type { Effect } from '#server/realm/write/effects.ts'
 import { type Operation, type Put, runtimeChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
+import { atMostChanges } from '#server/storage/documents/changes.ts'
 import { etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { countGroups, holdMembers } from '#server/users/group-versions.ts'
@@ -97,6 +99,20 @@ const managedPut = (user: UserRow, key: string, isMember: boolean): Put => ({
 
 const isManaged = ({ managed }: UserRow): boolean => managed === 1
 
+/**
+ * The guard of a name that was free when it was looked up: the write is decided again where groups were written since then.
+ * Keys differ in case, so that the database does not keep two such names apart.
+ */
+export const groupNamesGuard = 'final:scim-group-names'
+
+/** How many entries the write makes in the log of changes for groups. */
+const groupsIn = (effects: readonly Effect[]): number =>
+  new Set(
+    effects
+      .flatMap(({ before, after }) => [before, after])
+      .flatMap((side) => (side?.kind === Group.kind ? [side.key] : [])),
+  ).size
+
 export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
   const { storage, clock, recorder, writer, ranks } = parts
 
@@ -162,6 +178,14 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
     if (taken) throw new ScimError(409, 'displayName: another group has it already', 'uniqueness')
   }
 
+  const onlyChanges = ({ view, realm }: ScimCall, effects: readonly Effect[]): Statement =>
+    atMostChanges(
+      storage,
+      { realm, seq: view.seq, kind: Group.kind },
+      groupsIn(effects),
+      groupNamesGuard,
+    )
+
   const memberDetail = ({ joining, leaving, nested, released }: Moves): string => {
     const [added, removed] = [joining.length + nested.length, leaving.length + released.length]
     const [only] = [...joining, ...leaving, ...nested, ...released]
@@ -178,6 +202,7 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
       own,
       moves,
       seen,
+      isNamed,
       names,
     }: {
       readonly group: { readonly id: string }
@@ -187,6 +212,8 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
       readonly own: readonly Put[]
       readonly moves: Moves
       readonly seen: { readonly version: number } | undefined
+      /** Whether the write gives the group its name. */
+      readonly isNamed: boolean
       readonly names: readonly Statement[]
     },
   ): Promise<void> => {
@@ -224,7 +251,11 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
           caller: call.caller,
           channel: runtimeChannel,
           operations,
-          alongside: () => ({ guards, statements, events }),
+          alongside: (effects) => ({
+            guards,
+            statements: [...statements, ...(isNamed ? [onlyChanges(call, effects)] : [])],
+            events,
+          }),
         })
     } catch (error) {
       throw explainExternalId(error)
@@ -255,6 +286,7 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
         ],
         moves,
         seen: undefined,
+        isNamed: true,
         names: [nameGroup(storage, call, id, externalId)],
       })
       return id
@@ -265,10 +297,10 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
       const seen = isConditional || stated.members.exact ? { version } : undefined
       const isRenamed = displayNameOf(group) !== stated.displayName
       if (isRenamed) await refuseTaken(call, stated.displayName, group)
-      const isNamed = (externalId ?? null) === stated.externalId
+      const isKnown = (externalId ?? null) === stated.externalId
       const moves = await movesOf(call, group.id, stated.members)
       const size = Object.values(moves).flat().length
-      if (!isRenamed && isNamed && size === 0) return
+      if (!isRenamed && isKnown && size === 0) return
       if (size > 0) await refuseAdministration(call, group.id)
       refuseSecondParent(moves.nested)
       const { name } = namedGroup(stated.displayName)
@@ -294,7 +326,8 @@ export const createGroupWrites = (parts: GroupWriteParts): GroupWrites => {
           : [],
         moves,
         seen,
-        names: isNamed
+        isNamed: isRenamed,
+        names: isKnown
           ? []
           : [
               nameGroup(storage, call, group.id, stated.externalId),
