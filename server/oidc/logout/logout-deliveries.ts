@@ -67,6 +67,7 @@ export const logoutDeliveries = (parts: LogoutDeliveryParts): TellLogout => {
     const document = await issuer.view.byId(Client.kind, target)
     if (!document) return undefined
     const client = clientOf(document)
+    // Of a disabled client too, as of a disabled service provider: its session ends with the sign-in that it came of.
     const url = client.doc.backchannelLogoutUri
     if (url === undefined) return { kind: 'done' }
     const { status } = await outgoing.request({

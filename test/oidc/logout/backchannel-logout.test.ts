@@ -61,6 +61,15 @@ describe.each(backends)('back-channel logout on $name', (backend) => {
       .where('idempotency_key', 'like', `${sid}/%`)
       .execute()
 
+  it('tells a disabled client too: the session at the application ends with the sign-in it came of', async () => {
+    const { session } = await signedIn(app)
+    const { body } = await site.admin('GET', `/clients/${app.id}`)
+    await site.admin('PUT', `/clients/${app.id}`, { ...body, enabled: false })
+    await end(session)
+    await settled()
+    expect(peer.tokens).toHaveLength(1)
+  })
+
   it('tells a client with a logout token, and no other', async () => {
     const { user, session } = await signedIn(app, quiet)
     await end(session)
