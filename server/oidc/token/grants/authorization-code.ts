@@ -43,8 +43,15 @@ const checkVerifier = (challenge: string | undefined, verifier: string | undefin
   if (!constantTimeEqual(digest, challenge)) throw invalidGrant('the code_verifier is wrong')
 }
 
-const checkBinding = (data: CodeData, { form, jkt }: GrantContext): void => {
-  if (form.require('redirect_uri') !== data.redirectUri)
+/** Clients of OAuth 2.1 send no redirect_uri here: PKCE protects against injected codes (draft-ietf-oauth-v2-1 §10.2). One that is sent is compared. */
+const redirectUriIn = (data: CodeData, { form }: GrantContext): string => {
+  if (data.codeChallenge === undefined) return form.require('redirect_uri')
+  return form.get('redirect_uri') ?? data.redirectUri
+}
+
+const checkBinding = (data: CodeData, context: GrantContext): void => {
+  const { form, jkt } = context
+  if (redirectUriIn(data, context) !== data.redirectUri)
     throw invalidGrant('the redirect_uri is not the one that the code was sent to')
   checkVerifier(data.codeChallenge, form.get('code_verifier'))
   if (data.dpopJkt !== undefined && jkt !== data.dpopJkt)
@@ -78,7 +85,8 @@ export const authorizationCode = (parts: AuthorizationCodeParts): Grant => {
     readsScope: true,
     parameters: {
       code: 'The code of the authorization response.',
-      redirect_uri: 'The redirect URI of the authorization request.',
+      redirect_uri:
+        'The redirect URI of the authorization request; may be left out with a code_verifier.',
       code_verifier: 'The PKCE verifier (RFC 7636).',
     },
     handle: async (context) => {

@@ -177,6 +177,18 @@ describe.each(backends)('codes on $name', (backend) => {
       }
     })
 
+    it('are exchanged without a redirect_uri, as by clients of OAuth 2.1, and compared with one that is sent', async () => {
+      for (const of of [open, client]) {
+        const { verifier, challenge } = newVerifier()
+        const code = await newCode(asked(challenge), of)
+        const verified = { code_verifier: verifier }
+        await isRefused(code, { ...verified, redirect_uri: 'https://app.example/other' }, of)
+        await isRefused(code, { redirect_uri: '' }, of)
+        const { status } = await exchange(site, of, code, { ...verified, redirect_uri: '' })
+        expect(status).toBe(200)
+      }
+    })
+
     it('are refused without, with an empty, a wrong or a malformed verifier (CVE-2023-48228)', async () => {
       const { verifier, challenge } = newVerifier()
       const code = await newCode(asked(challenge))
