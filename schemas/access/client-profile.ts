@@ -56,6 +56,12 @@ const ofEvery: readonly Contradiction[] = [
     },
 ]
 
+const signingFields = [
+  'tokenEndpointAuthSigningAlg',
+  'requestObjectSigningAlg',
+  'backchannelAuthenticationRequestSigningAlg',
+] as const
+
 const ofFapi: readonly Contradiction[] = [
   ({ publicClient }) =>
     publicClient && {
@@ -72,6 +78,15 @@ const ofFapi: readonly Contradiction[] = [
       field: '/refreshTokenRotation',
       message: 'must not be always (FAPI 2.0 §5.3.2.1)',
     },
+  (client) => {
+    const field = signingFields.find((name) => client[name] === 'RS256')
+    return (
+      field !== undefined && {
+        field: `/${field}`,
+        message: 'must not be RS256 (FAPI 2.0 §5.4.1)',
+      }
+    )
+  },
   ({ userinfoSignedResponseAlg }) =>
     userinfoSignedResponseAlg === 'RS256' && {
       field: '/userinfoSignedResponseAlg',

@@ -1,6 +1,6 @@
 /** Keys that a client registers for itself: answered as they were sent, used at the token endpoint, and replaced by an update. */
 
-import { type CryptoKey, exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { anyBackend } from '../support/backends.ts'
 import { openRegistration, type RegistrationSite, web } from './fixture.ts'
@@ -61,6 +61,70 @@ describe.each(anyBackend)('keys of a registered client on $name', (backend) => {
     expect(changed.status, JSON.stringify(changed.body)).toBe(200)
     expect(await authenticate(client_id, second.privateKey, 'second')).toEqual(accepted)
     expect(await authenticate(client_id, first.privateKey, 'first')).toEqual(refused)
+  })
+
+  it('sign by the registered algorithms alone (OIDC Registration §2)', async () => {
+    const [es, ps] = await Promise.all(
+      ['ES256', 'PS256'].map(async (alg) => {
+        const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true })
+        return { alg, privateKey, jwk: { ...(await exportJWK(publicKey)), kid: alg, alg } }
+      }),
+    )
+    if (!es || !ps) throw new Error('no keys')
+    const { status, body } = await site.register(
+      {
+        ...web,
+        token_endpoint_auth_method: 'private_key_jwt',
+        token_endpoint_auth_signing_alg: 'ES256',
+        request_object_signing_alg: 'PS256',
+        jwks: { keys: [es.jwk, ps.jwk] },
+      },
+      await site.initialToken(),
+    )
+    expect(status, JSON.stringify(body)).toBe(201)
+    expect(body).toMatchObject({
+      token_endpoint_auth_signing_alg: 'ES256',
+      request_object_signing_alg: 'PS256',
+    })
+    const sign = ({ alg, privateKey }: typeof es, claims: JWTPayload) =>
+      new SignJWT({ jti: crypto.randomUUID(), ...claims })
+        .setProtectedHeader({ alg, kid: alg })
+        .setIssuer(body.client_id)
+        .setAudience(site.issuer)
+        .setIssuedAt()
+        .setExpirationTime('1m')
+        .sign(privateKey)
+    const push = async (assertionBy: typeof es, objectBy: typeof es) => {
+      const answer = await site.post('/par', {
+        client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+        client_assertion: await sign(assertionBy, { sub: body.client_id }),
+        request: await sign(objectBy, {
+          client_id: body.client_id,
+          response_type: 'code',
+          redirect_uri: web.redirect_uris[0],
+          scope: 'openid',
+        }),
+      })
+      return [answer.status, answer.body.error]
+    }
+    expect(await push(es, ps)).toEqual([201, undefined])
+    expect(await push(ps, ps)).toEqual([401, 'invalid_client'])
+    expect(await push(es, es)).toEqual([400, 'invalid_request_object'])
+  })
+
+  it.each([
+    ['token_endpoint_auth_signing_alg', 'none'],
+    ['token_endpoint_auth_signing_alg', 'HS256'],
+    ['request_object_signing_alg', 'none'],
+    ['request_object_signing_alg', 'HS256'],
+    ['backchannel_authentication_request_signing_alg', 'none'],
+  ])('sign by algorithms that are offered: %s %s is refused', async (name, algorithm) => {
+    const { jwk } = await newKey('own')
+    const keys = { token_endpoint_auth_method: 'private_key_jwt', jwks: { keys: [jwk] } }
+    const metadata = { ...web, ...keys, [name]: algorithm }
+    const { status, body } = await site.register(metadata, await site.initialToken())
+    expect([status, body.error]).toEqual([400, 'invalid_client_metadata'])
+    expect(body.error_description).toContain(name)
   })
 
   it('must be public, and there is one place for them (RFC 7591 §2)', async () => {

@@ -39,6 +39,12 @@ export const grantTypeUrns: Readonly<Record<string, (typeof grantTypes)[number]>
   'urn:ietf:params:oauth:grant-type:uma-ticket': 'uma-ticket',
 }
 
+/** What a client may sign with its keys: asymmetric, and never `none`. */
+export const clientSigningAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const
+
+/** What it may sign with its secret. */
+export const secretSigningAlgorithms = ['HS256'] as const
+
 export const tokenEndpointAuthMethods = [
   'client_secret_basic',
   'client_secret_post',
@@ -255,6 +261,22 @@ const spec = fields({
   requireSignedRequestObject: flag(
     false,
     'Only signed request objects, at the authorization, PAR and CIBA endpoints (RFC 9101 §10.5).',
+  ),
+  tokenEndpointAuthSigningAlg: Type.Optional(
+    oneOf([...clientSigningAlgorithms, ...secretSigningAlgorithms], {
+      description: 'The only algorithm of its client assertions; unset means any.',
+    }),
+  ),
+  requestObjectSigningAlg: Type.Optional(
+    oneOf(clientSigningAlgorithms, {
+      description:
+        'The only algorithm of its request objects, at the authorization and PAR endpoints; unset means any.',
+    }),
+  ),
+  backchannelAuthenticationRequestSigningAlg: Type.Optional(
+    oneOf(clientSigningAlgorithms, {
+      description: 'The only algorithm of its signed CIBA requests; unset means any.',
+    }),
   ),
   dpopBoundAccessTokens: flag(false, 'Only DPoP-bound tokens (RFC 9449).'),
   idTokenSignedResponseAlg: oneOf(['RS256', 'PS256'], { default: 'RS256' }),

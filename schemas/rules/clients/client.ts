@@ -2,7 +2,12 @@
 
 import { profileErrors } from '../../access/client-profile.ts'
 import { commandLineErrors } from '../../access/command-line.ts'
-import { Client, type ClientDoc } from '../../kinds/clients/client.ts'
+import {
+  Client,
+  type ClientDoc,
+  clientSigningAlgorithms,
+  secretSigningAlgorithms,
+} from '../../kinds/clients/client.ts'
 import { Settings } from '../../kinds/settings.ts'
 import type { FieldError } from '../../problems.ts'
 import { type RuleContext, ruleFor } from '../rule.ts'
@@ -46,6 +51,14 @@ const rules: readonly ((client: ClientDoc, context: RuleContext) => FieldError |
       field: '/tokenEndpointAuthMethod',
       code: 'keys-missing',
       message: 'private_key_jwt needs jwks or jwksUri',
+    },
+  ({ tokenEndpointAuthMethod: method, tokenEndpointAuthSigningAlg: algorithm }) =>
+    ((method === 'private_key_jwt' && secretSigningAlgorithms.some((one) => one === algorithm)) ||
+      (method === 'client_secret_jwt' &&
+        clientSigningAlgorithms.some((one) => one === algorithm))) && {
+      field: '/tokenEndpointAuthSigningAlg',
+      code: 'auth-method',
+      message: `${method} cannot sign with ${algorithm}`,
     },
   (client) =>
     !client.publicClient &&

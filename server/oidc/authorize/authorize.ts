@@ -4,6 +4,7 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { clientSigningAlgorithms } from '#schemas/kinds/clients/client.ts'
 import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/pages/page-errors.ts'
 import type { ErrorPage } from '#server/http/pages/pages.ts'
@@ -11,7 +12,6 @@ import { levels } from '#server/sign-in/flow/levels.ts'
 import { errorContext } from '#server/sign-in/pages/visit.ts'
 import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
-import { clientSigningAlgorithms } from '../client-auth/client-keys.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { OAuthError } from '../errors.ts'
 import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'

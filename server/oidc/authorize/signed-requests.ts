@@ -4,6 +4,7 @@
  */
 
 import { errors, type JWTPayload } from 'jose'
+import { clientSigningAlgorithms } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import { parseJson } from '#server/http/json.ts'
 import { typeOf } from '#server/keys/remote/verify-jwt.ts'
@@ -11,11 +12,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import {
-  type ClientKeys,
-  clientSigningAlgorithms,
-  signingAlgorithmsFor,
-} from '../client-auth/client-keys.ts'
+import { type ClientKeys, signingAlgorithmsFor } from '../client-auth/client-keys.ts'
 import type { oauthError } from '../errors.ts'
 import { type Parameters, parseParameters } from '../parameters.ts'
 
@@ -62,6 +59,8 @@ export interface SignedRequestKind {
   readonly types: readonly string[]
   /** Claims that only another kind has. */
   readonly foreign: readonly string[]
+  /** The field of a client that names the algorithm. */
+  readonly algorithm: 'requestObjectSigningAlg' | 'backchannelAuthenticationRequestSigningAlg'
   readonly refused: ReturnType<typeof oauthError>
 }
 
@@ -70,11 +69,14 @@ export interface SignedRequestKind {
  * client itself could be shown as its assertion elsewhere (RFC 9101 §10.8).
  */
 export const createReadSignedRequest =
-  ({ clientKeys, clock }: SignedRequestParts, { types, foreign, refused }: SignedRequestKind) =>
+  (
+    { clientKeys, clock }: SignedRequestParts,
+    { types, foreign, algorithm, refused }: SignedRequestKind,
+  ) =>
   async (issuer: Issuer, client: TokenClient, token: string): Promise<JWTPayload> => {
     const now = clock.now()
     const { payload, protectedHeader } = await clientKeys(client)(token, {
-      algorithms: signingAlgorithmsFor(client, clientSigningAlgorithms),
+      algorithms: signingAlgorithmsFor(client, clientSigningAlgorithms, client.doc[algorithm]),
       issuer: client.clientId,
       audience: issuer.url,
       clockTolerance: tolerance,

@@ -9,6 +9,7 @@
 
 import { decodeJwt, decodeProtectedHeader, type JWTHeaderParameters, type JWTPayload } from 'jose'
 import { isFapi } from '#schemas/access/client-profile.ts'
+import { clientSigningAlgorithms, secretSigningAlgorithms } from '#schemas/kinds/clients/client.ts'
 import { typeOf, type VerifyJwt } from '#server/keys/remote/verify-jwt.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { ConstraintError, type Storage } from '#server/storage/contract.ts'
@@ -17,7 +18,7 @@ import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import { invalidClient, invalidRequest } from '../errors.ts'
 import type { Parameters } from '../parameters.ts'
 import { assertionType } from '../vocabulary.ts'
-import { clientSigningAlgorithms, signingAlgorithmsFor } from './client-keys.ts'
+import { signingAlgorithmsFor } from './client-keys.ts'
 import type { Attempt, Presented } from './method.ts'
 
 export interface AssertionParts {
@@ -26,9 +27,7 @@ export interface AssertionParts {
   readonly clock: Clock
 }
 
-/** What a client may sign an assertion with: with its keys, or with its secret. */
-export const secretAlgorithms = ['HS256'] as const
-const allAlgorithms = [...clientSigningAlgorithms, ...secretAlgorithms]
+const allAlgorithms = [...clientSigningAlgorithms, ...secretSigningAlgorithms]
 
 const tolerance = 60
 const longestLife = 300
@@ -130,7 +129,7 @@ export const createAssertionCheck = ({ storage, grantsStore, clock }: AssertionP
   ): Promise<string | undefined> => {
     const now = clock.now()
     const { payload, protectedHeader } = await verify(attempt.credential, {
-      algorithms: signingAlgorithmsFor(client, algorithms),
+      algorithms: signingAlgorithmsFor(client, algorithms, client.doc.tokenEndpointAuthSigningAlg),
       issuer: client.clientId,
       subject: client.clientId,
       requiredClaims: ['aud', 'exp', 'jti'],

@@ -8,14 +8,16 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 
-/** What clients may sign with: asymmetric, and never `none`. */
-export const clientSigningAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const
-
-/** Without RSASSA-PKCS1-v1_5 for clients under a FAPI profile (FAPI 2.0 §5.4.1). */
+/**
+ * Without RSASSA-PKCS1-v1_5 for clients under a FAPI profile (FAPI 2.0 §5.4.1), and the registered one alone where there is one (OIDC
+ * Registration §2).
+ */
 export const signingAlgorithmsFor = <Algorithm extends string>(
   { doc }: TokenClient,
   algorithms: readonly Algorithm[],
-): Algorithm[] => algorithms.filter((one) => one !== 'RS256' || !isFapi(doc))
+  registered?: string,
+): Algorithm[] =>
+  algorithms.filter((one) => (one !== 'RS256' || !isFapi(doc)) && one === (registered ?? one))
 
 /** A client may rotate, and sign with the new key, right after its keys were fetched (OIDC Core §10.1.1). */
 const bounds = { ...usualBounds, mostInARow: 4 }

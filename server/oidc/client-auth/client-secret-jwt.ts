@@ -5,14 +5,10 @@
 
 import { createSecretKey } from 'node:crypto'
 import { errors } from 'jose'
+import { secretSigningAlgorithms } from '#schemas/kinds/clients/client.ts'
 import { type VerifyJwt, verifyWith } from '#server/keys/remote/verify-jwt.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
-import {
-  type AssertionParts,
-  createAssertionCheck,
-  presentedAssertion,
-  secretAlgorithms,
-} from './assertion.ts'
+import { type AssertionParts, createAssertionCheck, presentedAssertion } from './assertion.ts'
 import { type ClientAuthMethod, wrongCredentials } from './method.ts'
 import { createPreviousSecret, pointer, type SecretParts } from './secret.ts'
 
@@ -31,10 +27,10 @@ export const clientSecretJwt = (parts: SecretParts & AssertionParts): ClientAuth
   return {
     name: 'client_secret_jwt',
     isOffered: ({ clientSecretStorage }) => clientSecretStorage === 'revealable',
-    algorithms: secretAlgorithms,
+    algorithms: secretSigningAlgorithms,
     suits: ({ publicClient, tokenEndpointAuthMethod }) =>
       !publicClient && tokenEndpointAuthMethod === 'client_secret_jwt',
-    presented: (_request, form) => presentedAssertion(form, secretAlgorithms),
+    presented: (_request, form) => presentedAssertion(form, secretSigningAlgorithms),
     verify: async (attempt) => {
       const { client } = attempt
       if (!client) return wrongCredentials
@@ -42,7 +38,7 @@ export const clientSecretJwt = (parts: SecretParts & AssertionParts): ClientAuth
         try {
           const key = createSecretKey(secret, 'utf8')
           const verify: VerifyJwt = (token, options) => verifyWith(token, key, options)
-          return await check(attempt, client, verify, secretAlgorithms)
+          return await check(attempt, client, verify, secretSigningAlgorithms)
         } catch (error) {
           if (!(error instanceof errors.JOSEError)) throw error
           if (!(error instanceof errors.JWSSignatureVerificationFailed)) return wrongCredentials

@@ -1,9 +1,10 @@
 /** A client proves itself with a key of its own, whose public half we know (RFC 7523, OIDC Core §9). */
 
 import { errors } from 'jose'
+import { clientSigningAlgorithms } from '#schemas/kinds/clients/client.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import { type AssertionParts, createAssertionCheck, presentedAssertion } from './assertion.ts'
-import { type ClientKeys, clientSigningAlgorithms } from './client-keys.ts'
+import type { ClientKeys } from './client-keys.ts'
 import { type ClientAuthMethod, wrongCredentials } from './method.ts'
 
 export interface PrivateKeyJwtParts extends AssertionParts {

@@ -4,6 +4,7 @@
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { clientSigningAlgorithms } from '#schemas/kinds/clients/client.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
@@ -18,7 +19,6 @@ import type { Verifier } from '#server/tokens/verify.ts'
 import type { Post } from '#server/users/messages/post.ts'
 import type { Users } from '#server/users/users.ts'
 import type { AuthenticateClient, AuthenticatedClient } from '../client-auth/authenticate-client.ts'
-import { clientSigningAlgorithms } from '../client-auth/client-keys.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { invalidRequest, invalidScope, oauthError, unauthorizedClient } from '../errors.ts'

@@ -26,6 +26,7 @@ export const createSignedAuthentication = (
     types: [],
     // A request object for the browser has them, and may name a user as well: it is no word to ask that user here.
     foreign: ['response_type', 'redirect_uri'],
+    algorithm: 'backchannelAuthenticationRequestSigningAlg',
     refused: invalidRequest,
   })
 

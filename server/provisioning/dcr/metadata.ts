@@ -28,6 +28,12 @@ export const settings = {
   require_pushed_authorization_requests: ['requirePar', 'flag'],
   require_signed_request_object: ['requireSignedRequestObject', 'flag'],
   dpop_bound_access_tokens: ['dpopBoundAccessTokens', 'flag'],
+  token_endpoint_auth_signing_alg: ['tokenEndpointAuthSigningAlg', 'text'],
+  request_object_signing_alg: ['requestObjectSigningAlg', 'text'],
+  backchannel_authentication_request_signing_alg: [
+    'backchannelAuthenticationRequestSigningAlg',
+    'text',
+  ],
   id_token_signed_response_alg: ['idTokenSignedResponseAlg', 'text'],
   userinfo_signed_response_alg: ['userinfoSignedResponseAlg', 'text'],
 } as const satisfies Record<string, readonly [keyof ClientDoc, Form]>
@@ -51,8 +57,6 @@ const descriptive = {
   software_id: 'text',
   software_version: 'text',
   software_statement: 'text',
-  token_endpoint_auth_signing_alg: 'text',
-  request_object_signing_alg: 'text',
 } as const satisfies Record<string, Form>
 
 interface Values {

@@ -34,8 +34,6 @@ export const grantNamed = (name: string): GrantType | undefined =>
   own(grantTypeUrns, name) ?? grantTypes.find((one) => one === name)
 
 const standardScopes = ['profile', 'email', 'address', 'phone', 'offline_access']
-/** What a client may sign with (server/oidc/client-auth/client-keys.ts). */
-const signingAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519', 'HS256']
 const loopbackHosts = new Set(['localhost', '127.0.0.1', '[::1]'])
 
 /** Whether a host is one of the list: itself, or below a name with `*.`. An empty label is no name (RFC 1034 §3.1). */
@@ -154,13 +152,6 @@ const checkWords = (metadata: Metadata): void => {
     throw invalidMetadata(
       `initiate_login_uri: "${login}" must use https (OIDC Core §4, OIDC Registration §2)`,
     )
-  for (const name of ['token_endpoint_auth_signing_alg', 'request_object_signing_alg'] as const) {
-    const algorithm = metadata[name]
-    if (algorithm !== undefined && !signingAlgorithms.includes(algorithm))
-      throw invalidMetadata(
-        `${name}: "${algorithm}" is not supported; supported: ${signingAlgorithms.join(', ')}`,
-      )
-  }
 }
 
 /** OIDC Core §8.1. */

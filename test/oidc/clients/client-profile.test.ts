@@ -39,6 +39,8 @@ describe.each(anyBackend)('profiles of clients on $name', (backend) => {
     ],
     ['fapi-2-security', '/refreshTokenRotation', { refreshTokenRotation: 'always' }],
     ['fapi-2-security', '/userinfoSignedResponseAlg', { userinfoSignedResponseAlg: 'RS256' }],
+    ['fapi-2-security', '/tokenEndpointAuthSigningAlg', { tokenEndpointAuthSigningAlg: 'RS256' }],
+    ['fapi-2-message-signing', '/requestObjectSigningAlg', { requestObjectSigningAlg: 'RS256' }],
     ['fapi-2-security', '/grantTypes', { grantTypes: ['password'] }],
     ['fapi-2-message-signing', '/redirectUris', { redirectUris: ['http://app.example/cb'] }],
     ['mcp', '/grantTypes', { grantTypes: ['password'] }],

@@ -10,17 +10,19 @@ describe.each(backends)('signed requests of CIBA on $name', (backend) => {
   let site: OidcSite
   let bank: TestClient
   let privateKey: CryptoKey
+  let jwks: { keys: Record<string, unknown>[] }
   let count = 0
 
   beforeAll(async () => {
     site = await openIssuer(backend)
     const pair = await generateKeyPair('ES256')
     privateKey = pair.privateKey
+    jwks = { keys: [{ ...(await exportJWK(pair.publicKey)) }] }
     bank = await site.client({
       clientId: 'bank',
       grantTypes: ['CIBA'],
       scopes: ['profile'],
-      jwks: { keys: [{ ...(await exportJWK(pair.publicKey)) }] },
+      jwks,
     })
     await addUser(site, { username: 'alice' })
   })
@@ -64,6 +66,21 @@ describe.each(backends)('signed requests of CIBA on $name', (backend) => {
     )
     expect((await begin(await sign({ login_hint: 'nobody' }))).body.error).toBe('unknown_user_id')
     expect((await begin(await sign({ scope: 'openid email' }))).body.error).toBe('invalid_scope')
+  })
+
+  it('have the registered algorithm, where there is one (CIBA Core §4)', async () => {
+    const register = (alg: string) =>
+      site.admin('PUT', `/clients/${bank.id}`, {
+        clientId: 'bank',
+        grantTypes: ['CIBA'],
+        scopes: ['profile'],
+        jwks,
+        backchannelAuthenticationRequestSigningAlg: alg,
+      })
+    await register('PS256')
+    expect((await begin(await sign())).body.error).toBe('invalid_request')
+    await register('ES256')
+    expect((await begin(await sign())).status).toBe(200)
   })
 
   it('are good once', async () => {

@@ -16,6 +16,7 @@ export const createReadRequestObject = (parts: SignedRequestParts) => {
   const read = createReadSignedRequest(parts, {
     types: ['oauth-authz-req+jwt'],
     foreign: [],
+    algorithm: 'requestObjectSigningAlg',
     refused: invalidRequestObject,
   })
   return async (issuer: Issuer, client: TokenClient, token: string): Promise<Parameters> => {
