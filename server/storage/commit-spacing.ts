@@ -5,12 +5,16 @@
 
 /** Milliseconds from the begin of one transaction to the next. */
 const SPACING = 3
-/** So many at once may be chance. */
-const FEW = 2
 
 export class CommitSpacing {
+  readonly #few: number
   #beganAt = Number.NEGATIVE_INFINITY
   #size = 0
+
+  /** A group of up to `few` may be chance, and the next one does not wait. */
+  constructor({ few }: { readonly few: number }) {
+    this.#few = few
+  }
 
   /** A group of so many begins. */
   begin(size: number): void {
@@ -20,7 +24,7 @@ export class CommitSpacing {
 
   /** Few write at the moment. */
   get isQuiet(): boolean {
-    return this.#size <= FEW
+    return this.#size <= this.#few
   }
 
   /** Milliseconds that the next group is to wait; 0 where it may begin. */

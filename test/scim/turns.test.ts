@@ -85,11 +85,11 @@ it('sixteen writes of a realm run at once, and writes beyond the queue get 429',
   expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(0)
 })
 
-it('four writes of a realm run at once while other requests are served, and all of them end', async () => {
+it('writes of a realm go one by one while other requests are served, and all of them end', async () => {
   let isBusy = true
   const { seen, sendMany } = counted(() => isBusy)
   await sendMany(50)
-  expect(seen.most).toBe(4)
+  expect(seen.most).toBe(1)
   const answers = sendMany(100)
   await setTimeout(10)
   isBusy = false

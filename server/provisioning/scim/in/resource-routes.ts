@@ -44,11 +44,11 @@ export interface Resources {
 }
 
 /**
- * Senders write as fast as they are answered. The writes of a realm that are under way at once are bounded, and fewer while other
- * requests come, so that sign-ins and tokens get their turn however many connections a sender opens; the others wait.
+ * Senders write as fast as they are answered. The writes of a realm that are under way at once are bounded, and go one by one while
+ * other requests come, so that sign-ins and tokens get their turn however many connections a sender opens; the others wait.
  */
 export const createScimTurns = ({ isBusy }: Pick<Foreground, 'isBusy'>): Turns =>
-  createTurns({ atOnce: () => (isBusy() ? 4 : 16), waiting: 500, what: 'SCIM writes' })
+  createTurns({ atOnce: () => (isBusy() ? 1 : 16), waiting: 500, what: 'SCIM writes' })
 
 /** Milliseconds after which a request that waited for its turn is admitted again: the token may have been revoked. */
 const longestWait = 1000
