@@ -10,6 +10,7 @@ export const placeholderNames = [
   'realm',
   'code',
   'ttl',
+  'duration',
   'user',
   'link',
   'organization',

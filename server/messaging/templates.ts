@@ -9,6 +9,7 @@ import {
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { own } from '#schemas/own.ts'
 import { fillPlaceholders } from '#schemas/text/placeholders.ts'
+import { dateIn, minutesIn } from '#server/platform/dates.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { builtInChannel, builtInText } from './built-in.ts'
@@ -26,7 +27,11 @@ export interface MessageUser {
 
 export type Values = Readonly<Record<string, string>>
 
-export type Template = Pick<MessageTemplateDoc, 'enabled' | 'html' | 'body' | 'subject'>
+export interface Template
+  extends Pick<MessageTemplateDoc, 'enabled' | 'html' | 'body' | 'subject'> {
+  /** The language that it is written in. */
+  readonly locale: string
+}
 
 export interface Rendered {
   readonly subject: string
@@ -66,7 +71,7 @@ const builtIn = async (
   const text = builtInText(key, channel, locale)
   if (!text) return undefined
   const english = await stored(view, key, channel, 'en')
-  return { html: false, enabled: english?.enabled ?? true, ...text }
+  return { html: false, enabled: english?.enabled ?? true, ...text, locale }
 }
 
 /** The realm's own text in the best language, else the text of the server, else undefined. */
@@ -100,11 +105,19 @@ const userValue = (user: MessageUser, attribute: string): string => {
     firstName: user.firstName,
     lastName: user.lastName,
   }
-  return (
-    (Object.hasOwn(fields, attribute)
-      ? fields[attribute]
-      : own(user.attributes ?? {}, attribute)?.[0]) ?? ''
-  )
+  return Object.hasOwn(fields, attribute)
+    ? oneLine(fields[attribute] ?? '')
+    : (own(user.attributes ?? {}, attribute)?.[0] ?? '')
+}
+
+/** Mail programs make a link of it: text of somebody else's, in a message that has the sender of the realm. */
+const hasLink = /[/\\]|www\./i
+const hasDomain = /\p{L}\.\p{L}{2}/u
+
+/** How to address the user; nothing rather than a link. A username may be an address. */
+const nameFor = ({ firstName, username }: MessageUser): string => {
+  if (firstName && !hasLink.test(firstName) && !hasDomain.test(firstName)) return firstName
+  return hasLink.test(username) ? '' : username
 }
 
 /** The values of placeholders in a message to this user. */
@@ -113,24 +126,52 @@ export const valuesFor =
   (name: string): string | undefined => {
     if (Object.hasOwn(values, name)) return values[name]
     if (name === 'realm') return realm
-    if (name === 'user') return user ? user.firstName || user.username : ''
+    if (name === 'user') return user ? nameFor(user) : ''
     return user && name.startsWith('user.')
       ? userValue(user, name.slice('user.'.length))
       : undefined
   }
 
+const isInstant = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
+/** What people and applications call themselves, or their browsers: it has no lines of its own. */
+const namesOfOthers: ReadonlySet<string> = new Set([
+  'user',
+  'device',
+  'application',
+  'organization',
+])
+
+/** Values in the words of the template's language. */
+const inWords =
+  ({ locale }: Template, meaning: (name: string) => string | undefined) =>
+  (name: string): string | undefined => {
+    const minutes = name === 'duration' ? Number(meaning('ttl') || Number.NaN) : Number.NaN
+    if (!Number.isNaN(minutes)) return minutesIn(locale, minutes)
+    const value = meaning(name)
+    if (value === undefined) return undefined
+    if (name === 'time' && isInstant.test(value)) return `${dateIn(locale, Date.parse(value))} UTC`
+    return namesOfOthers.has(name) ? oneLine(value) : value
+  }
+
+/** "Hello {{user}}," to a person without a name. */
+const greeting = /,?\s*\{\{\s*user\s*\}\}/g
+
 /** `meaning` gives undefined for a placeholder that is to stay as it is written. */
 export const render = (
-  { subject, body, html }: Template,
+  template: Template,
   meaning: (name: string) => string | undefined,
 ): Rendered => {
+  const { subject, html } = template
+  const worded = inWords(template, meaning)
+  const body = worded('user') === '' ? template.body.replace(greeting, '') : template.body
   const escaped = (name: string): string | undefined => {
-    const value = meaning(name)
+    const value = worded(name)
     return value === undefined ? undefined : escapeMarkup(value)
   }
-  const filled = fillPlaceholders(body, html ? escaped : meaning)
+  const filled = fillPlaceholders(body, html ? escaped : worded)
   return {
-    subject: oneLine(fillPlaceholders(subject ?? '', meaning)),
+    subject: oneLine(fillPlaceholders(subject ?? '', worded)),
     ...(html ? { html: filled, text: textOfHtml(filled) } : { text: filled }),
   }
 }

@@ -8,6 +8,7 @@ import { placeholderErrors } from '#schemas/text/placeholders.ts'
 import { builtInText } from '#server/messaging/built-in.ts'
 import { textOfHtml } from '#server/messaging/html-text.ts'
 import { openMessaging } from '#server/messaging/sender.ts'
+import { render, valuesFor } from '#server/messaging/templates.ts'
 import { createLogger } from '#server/platform/logger.ts'
 import { backends } from '../support/backends.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
@@ -68,7 +69,7 @@ describe('a preview', () => {
     expect(status).toBe(200)
     expect(body).toEqual({
       subject: 'Your code for acme',
-      body: 'Hello Alice,\n\nyour code is 123456. It is good for {{ttl}} minutes.\n',
+      body: 'Hello Alice,\n\nyour code is 123456. It is valid for {{ttl}} minutes.\n',
     })
     expect((await preview({ templateKey: 'otp-sms' })).body.subject).toBeNull()
   })
@@ -128,6 +129,70 @@ describe('a preview', () => {
     const other = await server.userWith('acme', ['view-users', 'manage-clients'])
     const request = { templateKey: 'otp-sms' }
     expect((await other.send('POST', `${base}/preview`, request)).status).toBe(403)
+  })
+})
+
+describe('a message to a person', () => {
+  const written = (
+    templateKey: string,
+    locale: string,
+    user: Parameters<typeof valuesFor>[1],
+    values: Record<string, string> = {},
+  ) => {
+    const text = builtInText(templateKey, 'EMAIL', locale)
+    if (!text) throw new Error(`no ${templateKey}`)
+    const meaning = valuesFor('acme', user, values)
+    return render({ html: false, enabled: true, locale, ...text }, meaning).text
+  }
+  const first = (text: string): string => text.split('\n')[0] ?? ''
+
+  it.each([
+    ['en', 'Hello,'],
+    ['de', 'Guten Tag,'],
+    ['fr', 'Bonjour,'],
+    ['es', 'Hola:'],
+    ['nl', 'Hallo,'],
+  ])('without a name has a greeting without one: %s', (locale, greeting) => {
+    expect(first(written('invitation', locale, undefined))).toBe(greeting)
+  })
+
+  it.each([
+    ['win a phone: http://evil.example/x', 'mallory'],
+    ['www.evil', 'mallory'],
+    ['evil.example', 'mallory'],
+    ['Anna M. Weiß', 'Anna M. Weiß'],
+  ])('has no link of another person for a name: %s', (firstName, shown) => {
+    const user = { username: 'mallory', firstName }
+    expect(first(written('verify-email', 'en', user))).toBe(`Hello ${shown},`)
+    const named = { username: '//evil.example', firstName }
+    if (shown === 'mallory') expect(first(written('verify-email', 'en', named))).toBe('Hello,')
+  })
+
+  it('has no lines of another person', () => {
+    const user = { username: 'mallory', firstName: 'you,\r\n\r\nyour account is closed' }
+    expect(first(written('verify-email', 'en', user))).toBe('Hello you, your account is closed,')
+    const device = 'Firefox\n\nAll is well'
+    expect(written('new-device', 'en', user, { device })).toContain('Device: Firefox All is well\n')
+  })
+
+  it.each([
+    ['en', 'Nov 14, 2023, 10:13 PM UTC', 'for 1 minute.', 'for 15 minutes.'],
+    ['de', '14.11.2023, 22:13 UTC', 'für 1 Minute gesperrt', 'für 15 Minuten gesperrt'],
+    ['es', '14 nov 2023, 22:13 UTC', 'durante 1 minuto.', 'durante 15 minutos.'],
+    ['fr', '14 nov. 2023, 22:13 UTC', 'pendant 1 minute.', 'pendant 15 minutes.'],
+    ['nl', '14 nov 2023, 22:13 UTC', 'is 1 minuut geblokkeerd', 'is 15 minuten geblokkeerd'],
+  ])('tells times and durations as people write them: %s', (locale, time, one, many) => {
+    const user = { username: 'alice' }
+    const at = { time: '2023-11-14T22:13:20.000Z' }
+    expect(written('new-device', locale, user, at)).toContain(time)
+    expect(written('account-locked', locale, user, { ttl: '1' })).toContain(one)
+    expect(written('account-locked', locale, user, { ttl: '15' })).toContain(many)
+  })
+
+  it('is sent in the dates of the language where the tag of a template is none', () => {
+    const template = { html: false, enabled: true, locale: 'de-12', subject: '', body: '{{time}}' }
+    const meaning = valuesFor('acme', undefined, { time: '2023-11-14T22:13:20.000Z' })
+    expect(render(template, meaning).text).toBe('14.11.2023, 22:13 UTC')
   })
 })
 

@@ -112,7 +112,7 @@ describe('a gateway', () => {
       from: 'Acme',
       fromName: '',
       subject: '',
-      text: `123456 is your code for ${realm}. It is good for 5 minutes.`,
+      text: `123456 is your code for ${realm}. It is valid for 5 minutes.`,
       html: '',
     })
     expect(request?.body).not.toContain(secret)
@@ -244,7 +244,7 @@ describe('Twilio', () => {
     expect(Object.fromEntries(new URLSearchParams(request?.body))).toEqual({
       To: '+31612345678',
       MessagingServiceSid: service,
-      Body: `123456 is your code for ${realm}. It is good for 5 minutes.`,
+      Body: `123456 is your code for ${realm}. It is valid for 5 minutes.`,
     })
     https.answer = () => ({ status: 400, body: '{"code":21211,"message":"+31612345678 is wrong"}' })
     await expect(send('SMS')).rejects.toMatchObject({

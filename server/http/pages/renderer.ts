@@ -3,6 +3,7 @@
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { dateIn } from '#server/platform/dates.ts'
 import type { Cookie } from '../cookies/cookies.ts'
 import { documentHeaders } from '../headers.ts'
 import type { Assets } from './assets.ts'
@@ -50,19 +51,14 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
   const catalogues = readCatalogues(join(templatesDir, 'messages'))
   const english = catalogues.get('en') ?? {}
   const words = new Map(
-    [...catalogues].map(([lang, texts]) => {
-      let dates: Intl.DateTimeFormat | undefined
-      const date = (time: number) => {
-        // Made when a page shows one: those of all languages would take 20 ms of every start.
-        dates ??= new Intl.DateTimeFormat(lang, {
-          dateStyle: 'medium',
-          timeStyle: 'short',
-          timeZone: 'UTC',
-        })
-        return dates.format(time)
-      }
-      return [lang, { lang, t: createTranslator(texts, english), date }]
-    }),
+    [...catalogues].map(([lang, texts]) => [
+      lang,
+      {
+        lang,
+        t: createTranslator(texts, english),
+        date: (time: number) => dateIn(lang, time),
+      },
+    ]),
   )
 
   const linksOf = (
