@@ -9,6 +9,7 @@ import {
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { own } from '#schemas/own.ts'
 import { fillPlaceholders } from '#schemas/text/placeholders.ts'
+import { withoutOverrides } from '#server/platform/bidi.ts'
 import { dateIn, minutesIn } from '#server/platform/dates.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
@@ -151,7 +152,7 @@ const inWords =
     const value = meaning(name)
     if (value === undefined) return undefined
     if (name === 'time' && isInstant.test(value)) return `${dateIn(locale, Date.parse(value))} UTC`
-    return namesOfOthers.has(name) ? oneLine(value) : value
+    return namesOfOthers.has(name) ? withoutOverrides(oneLine(value)) : value
   }
 
 /** "Hello {{user}}," to a person without a name. */

@@ -171,6 +171,8 @@ describe('a message to a person', () => {
   it('has no lines of another person', () => {
     const user = { username: 'mallory', firstName: 'you,\r\n\r\nyour account is closed' }
     expect(first(written('verify-email', 'en', user))).toBe('Hello you, your account is closed,')
+    const turned = { username: 'mallory', firstName: 'Al\u202eice' }
+    expect(first(written('verify-email', 'en', turned))).toBe('Hello Alice,')
     const device = 'Firefox\n\nAll is well'
     expect(written('new-device', 'en', user, { device })).toContain('Device: Firefox All is well\n')
   })

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { createTranslator } from '#server/http/pages/catalogues.ts'
 import { pickLocale } from '#server/http/pages/locale.ts'
 import { findTemplates } from '#server/http/pages/pages.ts'
 import { bareServer } from '../http/bare-server.ts'
@@ -54,6 +55,26 @@ describe('the catalogues', () => {
   it('fr.json has no-break spaces around its punctuation: a line never begins with a question mark', () => {
     const breakable = Object.entries(read('fr.json')).filter(([, text]) => / [?!:;»]|« /.test(text))
     expect(breakable).toEqual([])
+  })
+})
+
+describe('a name within a sentence', () => {
+  const english = createTranslator({ dir: 'ltr', asks: '{application} asks for 1.' }, {})
+  const hebrew = createTranslator({ dir: 'rtl', asks: '{application} asks for 1.' }, {})
+  const asks = (application: string, say = english) => say('asks', { application })
+
+  it('has its own direction where the sentence has another (UAX #9)', () => {
+    expect(asks('Karten')).toBe('Karten asks for 1.')
+    expect(asks('Karten', hebrew)).toBe('\u2068Karten\u2069 asks for 1.')
+    for (const name of ['متجر', 'חנות!', 'A ܐ', '\u{1e900}'])
+      expect(asks(name)).toBe(`\u2068${name}\u2069 asks for 1.`)
+  })
+
+  it('does not turn the words after it around', () => {
+    for (const control of '\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069') {
+      expect(asks(`Maps${control}`)).toBe('Maps asks for 1.')
+      expect(asks(`חנות\u2069${control}`)).toBe('\u2068חנות\u2069 asks for 1.')
+    }
   })
 })
 

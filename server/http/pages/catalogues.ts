@@ -3,6 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { own } from '#schemas/own.ts'
+import { isolated } from '#server/platform/bidi.ts'
 
 export type Catalogue = Readonly<Record<string, string>>
 
@@ -20,11 +21,12 @@ export const readCatalogues = (folder: string): ReadonlyMap<string, Catalogue> =
 export type Translate = (key: string, values?: Readonly<Record<string, string>>) => string
 
 export const createTranslator = (texts: Catalogue, fallback: Catalogue): Translate => {
-  // A name in Latin letters keeps its own order within a sentence that runs the other way (UAX #9, isolates).
-  const isolate = (value: string) => (texts['dir'] === 'rtl' ? `\u2068${value}\u2069` : value)
+  const direction = texts['dir'] === 'rtl' ? 'rtl' : 'ltr'
   return (key, values = {}) => {
     const text = texts[key] ?? fallback[key]
     if (text === undefined) throw new Error(`no catalogue has the text "${key}"`)
-    return text.replace(/\{(\w+)\}/g, (hole, name) => isolate(own(values, name) ?? hole))
+    return text.replace(/\{(\w+)\}/g, (hole, name) =>
+      isolated(own(values, name) ?? hole, direction),
+    )
   }
 }
