@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { own } from '#schemas/own.ts'
-import { isolated } from '#server/platform/bidi.ts'
+import { isolated } from '#server/platform/language/bidi.ts'
 
 export type Catalogue = Readonly<Record<string, string>>
 

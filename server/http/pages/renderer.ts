@@ -3,7 +3,7 @@
 import { join } from 'node:path'
 import { Eta } from 'eta'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { dateIn } from '#server/platform/dates.ts'
+import { dateIn } from '#server/platform/language/dates.ts'
 import type { Cookie } from '../cookies/cookies.ts'
 import { documentHeaders } from '../headers.ts'
 import type { Assets } from './assets.ts'
