@@ -23,6 +23,8 @@ export interface SignedRequestParts {
 
 /** Claims of the JWT itself, which are no parameters. */
 const envelope = new Set(['iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'sub'])
+/** Media types that the header may name, in any case (RFC 9101 §4). A CIBA request may have that of a request object: claims tell them apart. */
+const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt'])
 const longestLife = 3600
 const tolerance = 10
 
@@ -55,8 +57,6 @@ const faultOfText = (token: string): string | undefined => {
 
 /** What one kind of signed request has that the others have not. */
 export interface SignedRequestKind {
-  /** Media types that the header may name; it may also name none, or `JWT`. */
-  readonly types: readonly string[]
   /** Claims that only another kind has. */
   readonly foreign: readonly string[]
   /** The field of a client that names the algorithm. */
@@ -69,10 +69,7 @@ export interface SignedRequestKind {
  * client itself could be shown as its assertion elsewhere (RFC 9101 §10.8).
  */
 export const createReadSignedRequest =
-  (
-    { clientKeys, clock }: SignedRequestParts,
-    { types, foreign, algorithm, refused }: SignedRequestKind,
-  ) =>
+  ({ clientKeys, clock }: SignedRequestParts, { foreign, algorithm, refused }: SignedRequestKind) =>
   async (issuer: Issuer, client: TokenClient, token: string): Promise<JWTPayload> => {
     const now = clock.now()
     const { payload, protectedHeader } = await clientKeys(client)(token, {
@@ -90,8 +87,7 @@ export const createReadSignedRequest =
     const fault = faultOfText(token)
     if (fault !== undefined)
       throw refused('a claim stands twice, or claims are nested too deep', { detail: fault })
-    const type = typeOf(protectedHeader)
-    if (type !== undefined && !['jwt', ...types].some((one) => one === type))
+    if (!types.has(typeOf(protectedHeader)))
       throw refused('the type of the JWT is not that of such a request')
     const odd = foreign.filter((name) => name in payload)
     if (odd.length > 0)

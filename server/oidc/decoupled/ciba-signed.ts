@@ -23,7 +23,6 @@ export const createSignedAuthentication = (
 ) => {
   const { storage, grantsStore } = parts
   const read = createReadSignedRequest(parts, {
-    types: [],
     // A request object for the browser has them, and may name a user as well: it is no word to ask that user here.
     foreign: ['response_type', 'redirect_uri'],
     algorithm: 'backchannelAuthenticationRequestSigningAlg',

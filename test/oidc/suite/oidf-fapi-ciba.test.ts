@@ -189,6 +189,14 @@ describe.each(anyBackend)('fapi-ciba-id1-test-plan on $name', (backend) => {
     expect(told.headers.get('x-fapi-interaction-id')).toBe(interactionId)
   })
 
+  it('fapi-ciba-id1, second client: its requests have the type of request objects', async () => {
+    const request = await sign({}, bank, { typ: 'OautH-auThZ-REQ+jWt' })
+    const { status, body } = await fapi.send(endpoint, { request }, { by: bank })
+    expect([status, body.error]).toEqual([200, undefined])
+    const odd = await sign({}, bank, { typ: 'client-authentication+jwt' })
+    isRefused(await fapi.send(endpoint, { request: odd }, { by: bank }), 400, 'invalid_request')
+  })
+
   it('fapi-ciba-id1-user-rejects-authentication', async () => {
     isRefused(await ask(await decided('deny')), 400, 'access_denied')
   })

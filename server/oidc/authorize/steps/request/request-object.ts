@@ -14,7 +14,6 @@ const invalidRequestObject = oauthError('invalid_request_object')
 
 export const createReadRequestObject = (parts: SignedRequestParts) => {
   const read = createReadSignedRequest(parts, {
-    types: ['oauth-authz-req+jwt'],
     foreign: [],
     algorithm: 'requestObjectSigningAlg',
     refused: invalidRequestObject,
