@@ -6,9 +6,8 @@ import { isLong } from '../support/run/chance.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { apply, filesOf, planOf } from './files.ts'
 
-/** The largest takes a while: on one database unless there is time. */
-const sizesOn = (backend: string): readonly number[] =>
-  isLong || backend === 'sqlite' ? [10, 1000, 10_000] : [10, 1000]
+/** The largest takes a while. */
+const sizes = isLong ? [10, 1000, 10_000] : [10, 1000]
 
 const source = 'budget'
 
@@ -22,7 +21,7 @@ describe.each(backends)('requests on $name', (backend) => {
   })
   afterAll(() => server.close())
 
-  it.each(sizesOn(backend.name))(
+  it.each(sizes)(
     'are three at most for %i documents, and one where nothing differs',
     async (size) => {
       const realm = `size-${size}`
