@@ -7,6 +7,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { statement } from '#server/storage/statements.ts'
 import { backends } from '../support/backends.ts'
+import { isLong } from '../support/run/chance.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
 
 const many = 60_000
@@ -150,7 +151,7 @@ describe.each(backends)('long reads on $name', (backend) => {
         expect(after.body.total).toBeNull()
         expect(ids(after)).toEqual(expected.slice(size).map(({ event_id }) => event_id))
       }),
-      { numRuns: 25 },
+      { numRuns: isLong ? 100 : 12 },
     )
   })
 
