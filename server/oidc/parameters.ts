@@ -12,6 +12,8 @@ import { repeatable } from './vocabulary.ts'
 /** More are never meant; a parser must not be kept busy with them. */
 const mostParameters = 200
 const longestForm = 64 * 1024
+/** Clients put an encrypted return address into it; it is stored while the user signs in and comes back in an address. */
+const longestState = 4096
 
 /** As the URL standard has it; only what is no good UTF-8 needs its parser, which costs several times as much. */
 const decoded = (text: string): string => {
@@ -51,6 +53,16 @@ export class Parameters {
   names(): Iterable<string> {
     return this.#values.keys()
   }
+}
+
+/** Throws invalid_request where the opaque value of the client (RFC 6749 §4.1.1, RP-Initiated Logout §2) is too long to keep. */
+export const stateOf = (parameters: Parameters): string | undefined => {
+  const state = parameters.get('state')
+  if (state !== undefined && state.length > longestState)
+    throw invalidRequest(
+      `the state is longer than ${longestState} characters; keep its content at the client and send a key to it`,
+    )
+  return state
 }
 
 const asItIs = (text: string): string => text

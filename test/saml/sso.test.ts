@@ -48,6 +48,16 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     expect(warnings()).toEqual([])
     expect(sentOf(await ask(longer)).relayState).toBe(longer)
     expect(warnings().map((line) => JSON.parse(line))).toMatchObject([{ entityId, bytes: 81 }])
+    const most = 'x'.repeat(4096)
+    expect(sentOf(await ask(most)).relayState).toBe(most)
+  })
+
+  it('refuses a RelayState of more than 4096 bytes, and stores none', async () => {
+    const page = await alice.open(askUrl(site, {}, { relayState: 'x'.repeat(4097) }))
+    expect(page.status).toBe(400)
+    expect(page.body).toContain('the RelayState is longer than 4096 bytes')
+    const form = { ...signedForm(site), RelayState: 'x'.repeat(4097) }
+    expect((await site.post('/saml/idp/sso', form)).status).toBe(400)
   })
 
   it('leads through the sign-in form to a signed response at the service provider', async () => {

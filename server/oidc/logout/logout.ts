@@ -29,7 +29,7 @@ import { type Endpoint, urlOf } from '../endpoint.ts'
 import { invalidRequest, OAuthError } from '../errors.ts'
 import { freshIssuer, type HandleRoute, type RealmRoute } from '../issuer.ts'
 import type { OidcPages } from '../page-definitions.ts'
-import { formOf, type Parameters, queryOf } from '../parameters.ts'
+import { formOf, type Parameters, queryOf, stateOf } from '../parameters.ts'
 import { describeLogout, describeSignOut, describeStored } from './describe-logout.ts'
 import { createLogoutRequests, logoutFields } from './logout-requests.ts'
 
@@ -128,7 +128,7 @@ const createHandlers = (parts: LogoutParts) => {
       throw invalidRequest('the id_token_hint is of another client')
     const client = await clientNamed(issuer, hint?.clientId ?? named)
     const uri = parameters.get('post_logout_redirect_uri')
-    const state = parameters.get('state')
+    const state = stateOf(parameters)
     if (uri !== undefined && !client)
       throw invalidRequest(
         named === undefined && !hint

@@ -23,6 +23,7 @@ import {
 } from '#server/xml/index.ts'
 import { SamlRefused } from '../errors.ts'
 import { findServiceProvider, optionsOf, type ServiceProvider } from '../service-provider.ts'
+import { checkRelayState } from './relay-state.ts'
 
 type MessageName =
   | 'samlp:ArtifactResolve'
@@ -138,6 +139,7 @@ export const receiveRedirect = async (
     gated(() => verifyQuery(query, provider.keys), provider)
   }
   const { relayState } = query
+  checkRelayState(relayState, provider)
   return { provider, message, isSigned: query.signature !== undefined, relayState }
 }
 
@@ -197,6 +199,7 @@ export const receivePost = async (
 ): Promise<ReceivedRequest> => {
   const received = gated(() => readBase64(form.message, MESSAGE_LIMIT))
   const read = await readMessage(received, { root: xmlName(options.name), path: [] }, options)
+  checkRelayState(form.relayState, read.provider)
   return { ...read, relayState: form.relayState }
 }
 

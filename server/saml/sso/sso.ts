@@ -24,6 +24,7 @@ import {
   receivePost,
   receiveRedirect,
 } from '../bindings/receive.ts'
+import { checkRelayState } from '../bindings/relay-state.ts'
 import { describePage } from '../description.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
 import { createFailures } from '../failures.ts'
@@ -115,12 +116,14 @@ export const ssoRoutes = ({ clock, issuers, recorder, trip, flow }: SsoParts) =>
     if (!options.idpInitiatedSsoEnabled) throw startsThere(provider)
     const [acs] = provider.acs
     if (!acs) throw new SamlRefused('the service provider has no address', { provider })
-    const { RelayState: relayState } = visit.request.query as { RelayState?: unknown }
+    const { RelayState: given } = visit.request.query as { RelayState?: unknown }
+    const relayState = typeof given === 'string' ? given : undefined
+    checkRelayState(relayState, provider)
     const { defaultAuthnContextClassRef: wanted } = provider.doc
     const comparison = options.authnContextComparison ?? 'exact'
     return {
       acs: { url: acs.url, binding: acs.binding },
-      ...(typeof relayState === 'string' ? { relayState } : {}),
+      ...(relayState === undefined ? {} : { relayState }),
       forceAuthn: options.forceAuthn,
       isPassive: false,
       nameId: { format: nameIdFormatOf(options.nameIdFormat) ?? 'persistent', allowCreate: true },

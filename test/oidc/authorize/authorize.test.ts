@@ -98,12 +98,22 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
   it('hands the state back byte for byte, whatever is in it', async () => {
     const alice = newPerson(site)
     await alice.signIn(authorizeUrl(site, client))
-    for (const state of ['a b&c=d#e', '<script>"\'', 'ü€🔑', '%00%2e', 'x'.repeat(3000)]) {
+    for (const state of ['a b&c=d#e', '<script>"\'', 'ü€🔑', '%00%2e', 'x'.repeat(4096)]) {
       const page = await alice.open(authorizeUrl(site, client, { state }))
       expect(answerOf(page)['state']).toBe(state)
     }
     const page = await alice.open(authorizeUrl(site, client, { state: undefined }))
     expect(Object.keys(answerOf(page)).sort()).toEqual(['code', 'iss'])
+  })
+
+  it('refuses a state of more than 4096 characters, and stores none', async () => {
+    const state = 'x'.repeat(4097)
+    const answer = answerOf(await newPerson(site).open(authorizeUrl(site, client, { state })))
+    expect(answer).toMatchObject({ error: 'invalid_request', state })
+    expect(answer['error_description']).toMatch(/the state is longer than 4096 characters/)
+    const form = new URL(authorizeUrl(site, client, { state })).search.slice(1)
+    const { headers } = await site.post('/authorize', form)
+    expect(headers.get('location')).toContain(`${redirectUri}?error=invalid_request`)
   })
 
   it('fills the form with login_hint, as text', async () => {

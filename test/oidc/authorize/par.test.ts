@@ -242,6 +242,7 @@ describe.each(backends)('requests that do not travel in the open, on $name', (ba
       ['a wrong secret', { client_secret: 'x'.repeat(40) }, 401, 'invalid_client'],
       ['a foreign redirect URI', { redirect_uri: 'https://evil.example/' }, 400, 'invalid_request'],
       ['no redirect URI', { redirect_uri: '' }, 400, 'invalid_request'],
+      ['a state of 4097 characters', { state: 'x'.repeat(4097) }, 400, 'invalid_request'],
       ['a foreign scope', { scope: 'email' }, 400, 'invalid_scope'],
       ['another request_uri', { request_uri: 'urn:x' }, 400, 'invalid_request'],
       ['plain PKCE', { code_challenge: 'A'.repeat(43) }, 400, 'invalid_request'],

@@ -173,8 +173,9 @@ describe.each(backends)('signing out on $name', (backend) => {
 
   it('takes a POST that no address has room for', async () => {
     const { id_token } = await signIn(alice)
-    const state = 's'.repeat(10_000)
-    const fields = { id_token_hint: id_token, post_logout_redirect_uri: after, state }
+    const state = 's'.repeat(4096)
+    const asked = { post_logout_redirect_uri: after, state, ui_locales: 'de '.repeat(2000) }
+    const fields = { id_token_hint: id_token, ...asked }
     const { headers } = await site.post('/logout', fields)
     const page = await alice.open(new URL(headers.get('location') ?? '', site.issuer).href)
     expect(page.away).toBe(`${after}&state=${state}`)
@@ -268,6 +269,10 @@ describe.each(backends)('signing out on $name', (backend) => {
       [`client_id=web&client_id=other`, 'client_id'],
       [`client_id=nobody&${back}`, 'there is no such client'],
       [`client_id=other&${back}`, 'is not one that the client registered'],
+      [
+        `client_id=web&${back}&state=${'s'.repeat(4097)}`,
+        'the state is longer than 4096 characters',
+      ],
     ] as const) {
       const { status, body } = await alice.open(`${site.issuer}/logout?${query}`)
       expect(status, query).toBe(400)

@@ -91,6 +91,8 @@ describe.each(backends)('single logout on $name', (backend) => {
   it('takes a request as a form from another site, and answers by a form where that is registered', async () => {
     await change(site, providerPath(), { singleLogoutServiceBinding: 'HTTP-POST' })
     const form = { ...logoutForm(logoutRequest(site, known)), RelayState: 'r s' }
+    const endless = { ...form, RelayState: 'x'.repeat(4097) }
+    expect((await site.post('/saml/idp/slo', endless)).status).toBe(400)
     const { status, body, headers } = await site.post('/saml/idp/slo', form)
     const answer = await sentTo(site, { url: '', status, body, headers })
     await change(site, providerPath(), { singleLogoutServiceBinding: 'HTTP-Redirect' })

@@ -19,6 +19,7 @@ import { dpopKey } from './code/dpop-key.ts'
 import { nonce } from './code/nonce.ts'
 import { pkce } from './code/pkce.ts'
 import { pushedOnly } from './request/pushed-only.ts'
+import { state } from './request/state.ts'
 import { acrValues } from './user/acr-values.ts'
 import { idTokenHint } from './user/id-token-hint.ts'
 import { idpHint } from './user/idp-hint.ts'
@@ -38,6 +39,7 @@ export const createSteps = ({
   readonly agents: Pick<Agents, 'granted' | 'within'>
 }): readonly Step[] => [
   responseMode(responseModes),
+  state,
   codeAllowed,
   pushedOnly,
   responseType,
