@@ -22,7 +22,7 @@ describe.each(anyBackend)('a failing SCIM target on $name', (backend) => {
   const status = async (target: string) =>
     (await world.send('GET', `/scim-targets/${target}/status`)).body
 
-  it('gets the latest state of every user once after a day without answers (engine 3, line 13)', async () => {
+  it('gets the latest state of every user once after a day without answers', async () => {
     const target = await world.target()
     const leaver = await world.addUser('leaver')
     const mover = await world.addUser('mover')

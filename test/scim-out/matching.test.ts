@@ -255,6 +255,30 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
     expect(again.body.changes).toEqual([])
   })
 
+  it('reconciles groups: one of the same name is adopted, and a deleted one is told by its name', async () => {
+    world.peer.groups.set('own-staff', { id: 'own-staff', displayName: 'staff', members: [] })
+    const group = async (name: string): Promise<string> =>
+      (await world.send('POST', '/groups', { name })).body.groupId
+    await group('staff')
+    const gone = await group('gone')
+    const target = await world.target({ enabled: false })
+    const planned = async () =>
+      (await reconcile(target, '?dryRun=true')).body.changes.map(
+        ({ op, name }: { op: string; name: string }) => `${op} ${name}`,
+      )
+    expect(await planned()).toEqual(['create gone', 'adopt staff'])
+    await world.change(target, { enabled: true })
+    expect([...world.peer.groups.values()].map(({ displayName }) => displayName)).toEqual([
+      'staff',
+      'gone',
+    ])
+    expect(await planned()).toEqual([])
+    world.peer.fail(({ method }) => (method === 'DELETE' ? { status: 400 } : undefined))
+    await world.send('DELETE', `/groups/${gone}`)
+    await world.settled()
+    expect(await planned()).toEqual(['delete gone'])
+  })
+
   it('sends large groups a hundred members at a time (FusionAuth#2784)', async () => {
     const { body } = await world.send('POST', '/groups', { name: 'all' })
     for (let i = 0; i < 230; i += 1) {

@@ -4,7 +4,7 @@ import { Group } from '#schemas/kinds/users/group.ts'
 import { memberIdsIn } from '#server/users/memberships.ts'
 import { memberIdsOf } from '../groups/group-resource.ts'
 import type { RemoteResource } from '../protocol/client.ts'
-import { isMissing } from '../protocol/refusal.ts'
+import { isMissing, ScimRefusal } from '../protocol/refusal.ts'
 import { groupName } from '../wanted.ts'
 import type { Difference, ReconcileParts, ReconcileRequest } from './reconciliation.ts'
 
@@ -17,6 +17,7 @@ export const compareGroups = async (
   const { storage, resources, members, view, target, client } = parts
   const { id: targetId } = target
   const rows = new Map((await resources.all(targetId, 'group')).map((row) => [row.local_id, row]))
+  const taken = new Set([...rows.values()].flatMap(({ remote_id }) => remote_id ?? []))
   const users = await resources.all(targetId, 'user')
   const byRemote = new Map(users.flatMap((row) => (row.remote_id ? [[row.remote_id, row]] : [])))
   const sendable = new Set(
@@ -34,6 +35,17 @@ export const compareGroups = async (
     }
   }
 
+  /** The group that a run would adopt (groups/send-groups.ts). A target without such a filter refuses the run, and not the comparison. */
+  const adoptable = async (name: string): Promise<RemoteResource | undefined> => {
+    try {
+      const found = await client.find('Groups', 'displayName', name)
+      return found && !taken.has(found.id) ? found : undefined
+    } catch (error) {
+      if (error instanceof ScimRefusal && !error.isOfTarget) return undefined
+      throw error
+    }
+  }
+
   for (const { id, key } of await view.list(Group.kind)) {
     const name = groupName(key)
     const row = rows.get(id)
@@ -41,11 +53,8 @@ export const compareGroups = async (
     const remote = row?.remote_id ? await read(row.remote_id) : undefined
     if (!row || !remote) {
       const statements = row ? [resources.change(row, { remote_id: null })] : []
-      differences.push({
-        id,
-        change: { op: 'create', kind: 'group', name, fields: [] },
-        statements,
-      })
+      const op = (await adoptable(name)) ? 'adopt' : 'create'
+      differences.push({ id, change: { op, kind: 'group', name, fields: [] }, statements })
       continue
     }
     compared += 1
@@ -79,12 +88,16 @@ export const compareGroups = async (
       ],
     })
   }
-  for (const [id, row] of rows)
-    if (row.remote_id !== null)
-      differences.push({
-        id,
-        change: { op: 'delete', kind: 'group', name: id, fields: [] },
-        statements: [],
-      })
+  // Rows that are left are of groups that were deleted here.
+  for (const [id, { remote_id }] of rows) {
+    const remote = remote_id === null ? undefined : await read(remote_id)
+    if (!remote) continue
+    const name = String(remote['displayName'] ?? id)
+    differences.push({
+      id,
+      change: { op: 'delete', kind: 'group', name, fields: [] },
+      statements: [],
+    })
+  }
   return { differences, compared }
 }
