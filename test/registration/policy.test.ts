@@ -5,92 +5,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { ruledFields } from '#server/provisioning/dcr/policy.ts'
 import { tidy } from '#server/run/housekeeping.ts'
+import { insertRows } from '#server/storage/statements.ts'
 import { anyBackend } from '../support/backends.ts'
 import { openRegistration, type RegistrationSite, web } from './fixture.ts'
-
-const refusals: readonly [
-  name: string,
-  policy: Readonly<Record<string, unknown>>,
-  metadata: Readonly<Record<string, unknown>>,
-  error: string,
-][] = [
-  [
-    'a host that is not trusted',
-    { trustedHosts: ['app.example', '*.shop.example'] },
-    { redirect_uris: ['https://evil.example/'] },
-    'invalid_redirect_uri',
-  ],
-  [
-    'a host that ends like a trusted one',
-    { trustedHosts: ['app.example', '*.shop.example'] },
-    { redirect_uris: ['https://evilshop.example/'] },
-    'invalid_redirect_uri',
-  ],
-  [
-    'the host above a trusted one',
-    { trustedHosts: ['app.example', '*.shop.example'] },
-    { redirect_uris: ['https://shop.example/'] },
-    'invalid_redirect_uri',
-  ],
-  [
-    'a scheme of its own in the name of a trusted host',
-    { trustedHosts: ['app.example'] },
-    { redirect_uris: ['evil://app.example/'] },
-    'invalid_redirect_uri',
-  ],
-  [
-    'a way back after logout to another host',
-    { trustedHosts: ['app.example'] },
-    { ...web, post_logout_redirect_uris: ['https://evil.example/'] },
-    'invalid_redirect_uri',
-  ],
-  [
-    'a frame at logout of another host (OIDC Front-Channel Logout §2)',
-    {},
-    { ...web, frontchannel_logout_uri: 'https://evil.example/' },
-    'invalid_client_metadata',
-  ],
-  [
-    'a frame at logout of another port',
-    {},
-    {
-      redirect_uris: ['https://app.example/cb'],
-      frontchannel_logout_uri: 'https://app.example:8443/',
-    },
-    'invalid_client_metadata',
-  ],
-  [
-    'the password grant',
-    {},
-    { ...web, grant_types: ['authorization_code', 'password'] },
-    'invalid_client_metadata',
-  ],
-  [
-    'a service account',
-    {},
-    { grant_types: ['client_credentials'], redirect_uris: [] },
-    'invalid_client_metadata',
-  ],
-  [
-    'a grant that is not listed, by its URN',
-    { allowedGrantTypes: ['authorization_code'] },
-    { ...web, grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'] },
-    'invalid_client_metadata',
-  ],
-  [
-    'a method that is not listed',
-    { allowedAuthMethods: ['private_key_jwt'] },
-    { ...web, token_endpoint_auth_method: 'none' },
-    'invalid_client_metadata',
-  ],
-  [
-    'a scope that is not listed',
-    { allowedScopes: ['email'] },
-    { ...web, scope: 'openid profile' },
-    'invalid_client_metadata',
-  ],
-  ['the scope of the account API', {}, { ...web, scope: 'account' }, 'invalid_client_metadata'],
-]
+import { refusals } from './refusals.ts'
 
 describe.each(anyBackend)('the policy of registration on $name', (backend) => {
   let site: RegistrationSite
@@ -349,6 +267,50 @@ describe.each(anyBackend)('the policy of registration on $name', (backend) => {
       false,
       true,
     ])
+    await site.allow(clean)
+  })
+
+  it('deletes an unused client however many are older and stay', async () => {
+    await site.allow({ ...clean, unusedClientLifespan: 60 })
+    const { storage, realm } = site.server.areas
+    const { effects } = await realm.writer.write({
+      realm: 'acme',
+      caller: { actor: 'system', sourceIp: '127.0.0.1', permissions: new Set() },
+      channel: { via: 'changeset', origin: 'declared', owner: 'files' },
+      operations: Array.from({ length: 100 }, (_, i) => ({
+        op: 'put' as const,
+        kind: Client,
+        key: `adopted-${i}`,
+        doc: () => ({ clientId: `adopted-${i}` }),
+        secrets: {},
+      })),
+    })
+    const rows = effects.map(({ after }) => ({
+      client_id: after?.id ?? '',
+      realm: 'acme',
+      source: 'registration' as const,
+      token_hash: null,
+      metadata: '{}',
+      registered_at: 0,
+      last_used_at: 0,
+      fetched_at: null,
+      fresh_until: null,
+    }))
+    await storage.commit(insertRows(storage.db, 'registered_clients', rows))
+    const { client_id } = (await site.register(web, token)).body
+    now += 600_000
+    await tidy(site.server.areas)
+    const names = (await site.admin('GET', '/clients')).body.map(
+      (one: { clientId: string }) => one.clientId,
+    )
+    expect(names).toContain('adopted-99')
+    expect(names).not.toContain(client_id)
+    await realm.writer.write({
+      realm: 'acme',
+      caller: { actor: 'system', sourceIp: '127.0.0.1', permissions: new Set() },
+      channel: { via: 'changeset', origin: 'declared', owner: 'files' },
+      operations: rows.map((_, i) => ({ op: 'delete', kind: Client, key: `adopted-${i}` })),
+    })
     await site.allow(clean)
   })
 

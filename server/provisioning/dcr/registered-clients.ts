@@ -94,14 +94,19 @@ export const createRegisteredClients = ({ db }: Pick<Storage, 'db'>) => {
       return row?.client_id
     },
 
-    /** Ids of those that were last used before, the oldest first. */
-    unusedSince: async (realm: string, time: number, most: number): Promise<string[]> => {
+    /** Ids of those that were last used before `time`, in the order of ids, from the one after `after` on. */
+    unusedSince: async (
+      realm: string,
+      time: number,
+      { after, most }: { readonly after: string; readonly most: number },
+    ): Promise<string[]> => {
       const rows = await db
         .selectFrom('registered_clients')
         .select('client_id')
         .where('realm', '=', realm)
         .where('last_used_at', '<', time)
-        .orderBy('last_used_at')
+        .where('client_id', '>', after)
+        .orderBy('client_id')
         .limit(most)
         .execute()
       return rows.map(({ client_id }) => client_id)

@@ -22,6 +22,7 @@ const hourMs = 3_600_000
 const mostKnown = 10_000
 /** Deleted in one round; the next round takes the others. */
 const mostEnded = 100
+const pageSize = 100
 
 export const createUses = ({ storage, clock, registered, documents }: UsesParts) => {
   const known = new Map<string, number>()
@@ -41,11 +42,22 @@ export const createUses = ({ storage, clock, registered, documents }: UsesParts)
       const { unusedClientLifespan } = await provisioningOf(view)
       if (unusedClientLifespan === 0) return
       const time = clock.now() - unusedClientLifespan * 1000
-      const caller = registrant(systemCaller.actor, systemCaller.sourceIp)
-      for (const id of await registered.unusedSince(view.realm, time, mostEnded)) {
-        const document = await view.byId(Client.kind, id)
-        if (document?.origin === 'runtime')
-          await documents.removeIfFree({ realm: view.realm, caller }, document)
+      const by = {
+        realm: view.realm,
+        caller: registrant(systemCaller.actor, systemCaller.sourceIp),
+      }
+      let ended = 0
+      // Clients that stay are passed over, however many they are.
+      for (let after = ''; ended < mostEnded; ) {
+        const page = await registered.unusedSince(view.realm, time, { after, most: pageSize })
+        for (const id of page) {
+          const document = await view.byId(Client.kind, id)
+          if (document?.origin === 'runtime' && (await documents.removeIfFree(by, document)))
+            ended += 1
+        }
+        const last = page.at(-1)
+        if (last === undefined || page.length < pageSize) return
+        after = last
       }
     },
   }
