@@ -353,15 +353,20 @@ describe('discovery', () => {
         ...unique(subAttributes, `${name}.`),
       ])
     expect(Resources.flatMap((one: { attributes: Attribute[] }) => unique(one.attributes))).toEqual(
-      ['userName', 'displayName'],
+      ['externalId', 'userName', 'externalId', 'displayName'],
     )
-    await site.scim.user('unique')
+    await site.scim.user('unique', { externalId: 'unique' })
     const inner = await site.scim.group('Unique')
     await site.scim.group('Around', { members: [{ value: inner.id }] })
     const other = await site.scim.group('Other')
     const answers = [
       await site.scim.send('POST', '/Users', { schemas: [userSchema], userName: 'UNIQUE' }),
       await site.scim.send('POST', '/Groups', { schemas: [groupSchema], displayName: 'UNIQUE' }),
+      await site.scim.send('POST', '/Users', {
+        schemas: [userSchema],
+        userName: 'another',
+        externalId: 'unique',
+      }),
       await site.scim.patch(`/Groups/${other.id}`, {
         op: 'replace',
         path: 'displayName',

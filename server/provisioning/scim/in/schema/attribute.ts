@@ -114,7 +114,11 @@ export const commonAttributes: readonly Attribute[] = [
     returned: 'always',
     uniqueness: 'server',
   }),
-  attribute('externalId', 'The identifier that the sender gave the resource.', { caseExact: true }),
+  attribute(
+    'externalId',
+    'The identifier that the sender gave the resource; unique among the users, or groups, of the sender.',
+    { caseExact: true, uniqueness: 'server' },
+  ),
   complex(
     'meta',
     'Type, times, version and address of the resource.',
