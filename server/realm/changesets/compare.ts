@@ -7,6 +7,7 @@ import { setImmediate as breathe } from 'node:timers/promises'
 import type { Kysely } from 'kysely'
 import type { Kind } from '#schemas/kind.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'
+import { Provisioning } from '#schemas/kinds/provisioning/provisioning.ts'
 import { User } from '#schemas/kinds/users/user.ts'
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import { sectionKinds, sectionOf } from '#schemas/realm/realm-document.ts'
@@ -250,7 +251,9 @@ export const compareRealm = async (
   const without = User.section in sectionHashes ? await givenBackWithout(db, realm) : new Set()
   const lacking =
     without.size === 0 ? [] : ownedIn(User.section).filter(({ id }) => without.has(id))
-  const asksClients = Client.section in sectionHashes && mayRead(caller, Client)
+  // Files that let clients register are told of them, also where they declare no client.
+  const isAbout = [Client, Provisioning].some(({ section }) => section in sectionHashes)
+  const asksClients = isAbout && mayRead(caller, Client)
   return {
     ...(asksClients ? await registeredClients(db, realm) : {}),
     ...(lacking.length === 0 ? {} : { withoutCredentials: placesOf(lacking) }),

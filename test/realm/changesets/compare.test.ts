@@ -171,6 +171,12 @@ describe.each(backends)('compare on $name', (backend) => {
       pointer,
       value,
     })
+    // Named to files about clients, and to files that let clients register.
+    for (const section of ['clients', 'provisioning', 'users']) {
+      const sectionHashes = { [section]: 'a'.repeat(64) }
+      const { registeredCount } = await compare({ sectionHashes }, server.admin, 'secretive')
+      expect([section, registeredCount]).toEqual([section, section === 'users' ? undefined : 1])
+    }
     const secrets = [
       given('client', 'web', '/secret', secretOf(1)),
       given('user', 'ann', '/passwordHash', hash(0)),
