@@ -8,6 +8,8 @@ const ANSWER_MS = 1_500
 const STATEMENT_MS = 30_000
 const LONG_READ_MS = 10_000
 const LOCK_MS = 10_000
+/** Reads wait only for whoever holds a whole table, such as a change of its columns: as long as SQLite waits for its file. */
+const READ_LOCK_MS = 1_500
 /** Of a transaction that several share: long before PostgreSQL looks for a deadlock, which takes it a second. */
 const SHARED_LOCK_MS = 25
 const IDLE_IN_TRANSACTION_MS = 30_000
@@ -16,7 +18,10 @@ const SILENCE_MS = 45_000
 
 /** For reads; a write through it fails, as on SQLite. */
 export function readingPool(url: string, max: number, sockets: Set<Socket>): pg.Pool {
-  return pool(url, max, sockets, { options: '-c default_transaction_read_only=on' })
+  return pool(url, max, sockets, {
+    options: '-c default_transaction_read_only=on',
+    lock_timeout: READ_LOCK_MS,
+  })
 }
 
 /** For reads of many rows, which come in parts: one that takes longer is not worth its share of the database. */

@@ -3,6 +3,7 @@
  * crowds (see `platform/passwords/engine.ts`).
  */
 
+import { StorageUnavailableError } from '../contract.ts'
 import { gathered } from '../gathered.ts'
 import type { RunPrepared } from '../prepared.ts'
 import { areValues, forMany, type Row, rowsOfEach } from './for-many.ts'
@@ -30,8 +31,10 @@ export function gatherReads(read: Read): RunPrepared {
       const { sql, parameters } = forMany(text, lists)
       return read(`${name}, of many`, sql, parameters).then(
         (rows) => rowsOfEach(rows, lists.length).map((own) => ({ rows: own })),
-        // One that cannot be asked, say for a character that no text may have, is not the others' fault.
-        apart,
+        // One that cannot be asked, say for a character that no text may have, is not the others' fault. A database that
+        // cannot be used is the same for each of them.
+        (error: unknown) =>
+          error instanceof StorageUnavailableError ? lists.map(() => ({ error })) : apart(),
       )
     })
   }

@@ -32,8 +32,8 @@ interface Job {
   readonly reject: (error: unknown) => void
 }
 
-/** Runs jobs so that none fails for another; resolves when the next group may begin. */
-export type Apart = (group: readonly Job[]) => Promise<void>
+/** Runs jobs so that none fails for another, after together they failed with this error; resolves when the next group may begin. */
+export type Apart = (group: readonly Job[], error: unknown) => Promise<void>
 
 export class GroupQueue {
   readonly #database: Database
@@ -73,7 +73,7 @@ export class GroupQueue {
       const results = await runAtOnce(this.#database, group)
       for (const [index, { resolve }] of group.entries()) resolve(results[index] ?? [])
     } catch (error) {
-      if (isOneJobsFault(error, group)) await this.#apart(group)
+      if (isOneJobsFault(error, group)) await this.#apart(group, error)
       else for (const { reject } of group) reject(error)
     }
   }
@@ -106,21 +106,27 @@ export const inTransactions =
 
 type Outcome = { readonly results: StatementResult[] } | { readonly error: unknown }
 
-/** All in one transaction, with a savepoint each. */
-export const withSavepoints =
-  (database: Database): Apart =>
-  async (group) => {
+/**
+ * All in one transaction of `shared`, with a savepoint each. Waits for locks would add up there: one that has to wait goes on
+ * in a transaction of its own, and so do all where they had to wait together.
+ */
+export const withSavepoints = (shared: Database, own: Database): Apart => {
+  const alone = inTransactions(own)
+  return async (group, groupError) => {
+    if (groupError instanceof LockTimeoutError) return alone(group, groupError)
     try {
-      const outcomes = await transact(database, (run) => runApart(run, group))
-      for (const [index, { resolve, reject }] of group.entries()) {
+      const outcomes = await transact(shared, (run) => runApart(run, group))
+      for (const [index, job] of group.entries()) {
         const outcome = outcomes[index]
-        if (outcome !== undefined && 'results' in outcome) resolve(outcome.results)
-        else reject(outcome?.error)
+        if (outcome !== undefined && 'results' in outcome) job.resolve(outcome.results)
+        else if (outcome?.error instanceof LockTimeoutError) void alone([job], outcome.error)
+        else job.reject(outcome?.error)
       }
     } catch (error) {
       for (const { reject } of group) reject(error)
     }
   }
+}
 
 async function runApart(run: Run, group: readonly Job[]): Promise<Outcome[]> {
   const outcomes: Outcome[] = []

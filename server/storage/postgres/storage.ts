@@ -36,7 +36,8 @@ import { transact } from './transaction.ts'
 const READERS = 8
 const LONG_READERS = 2
 const WRITERS = 6
-const SHARED = 2
+/** Two transactions of appends, and two of commits. */
+const SHARED = 4
 /** Longer lists would lock their rows, and delay the others of the group, for too long. */
 const SHORT = 20
 /** On a connection that writes; never so on a standby. */
@@ -92,11 +93,9 @@ function postgresStorage(
   const query = (text: string, values: readonly unknown[]) =>
     readOn({ reads: connect, label }, { text, values: [...values] })
   const database = { connect, label, names: new StatementNames() }
-  const appends = new GroupQueue(database, withSavepoints(database))
-  const commits = new GroupQueue(
-    { ...database, connect: () => presence.connect(shared) },
-    inTransactions(database),
-  )
+  const together = { ...database, connect: () => presence.connect(shared) }
+  const appends = new GroupQueue(together, withSavepoints(together, database))
+  const commits = new GroupQueue(together, inTransactions(database))
   const doubt = new WriteDoubt(async () => {
     try {
       // Nodes may ask at the same time.

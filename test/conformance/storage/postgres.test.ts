@@ -1,6 +1,5 @@
 /** Behaviour of PostgreSQL alone: several nodes, notifications, and broken connections. */
 import { randomUUID } from 'node:crypto'
-import { sql } from 'kysely'
 import pg from 'pg'
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest'
 import {
@@ -97,49 +96,6 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
     const trigger = 'create trigger refuse before insert on audit_events'
     await asAdmin(backend.url, `${trigger} for each row execute function refuse()`)
   }
-
-  /** Holds a name that others want to insert; resolves to what lets it go. */
-  const hold = async (name: string): Promise<() => Promise<unknown>> => {
-    const client = new pg.Client({ connectionString: backend.url })
-    await client.connect()
-    cleanups.push(() => client.end())
-    await client.query('begin')
-    await client.query(`insert into meta (name, value) values ($1, '0')`, [name])
-    return () => client.query('rollback')
-  }
-  const waiting = async (): Promise<number> => {
-    const { rows } = await sql`select 1 from pg_stat_activity
-      where datname = current_database() and wait_event_type = 'Lock'`.execute(storage.db)
-    return rows.length
-  }
-
-  it.each(['commit', 'append'] as const)(
-    'does not let one %s wait for another that is held up',
-    async (method) => {
-      const letGo = await hold('held')
-      const held = storage[method]([insertMeta(storage.db, 'held', '1')])
-      await expect.poll(waiting).toBe(1)
-      await storage[method]([insertMeta(storage.db, 'free', '1')])
-      await letGo()
-      await held
-      expect(await metaNames(storage.db)).toEqual(expect.arrayContaining(['free', 'held']))
-    },
-  )
-
-  it('commits lists that come at the same moment together, one that is held up apart', async () => {
-    const letGo = await hold('held')
-    const held = storage.commit([insertMeta(storage.db, 'held', '1')])
-    const names = ['a', 'b', 'c', 'd', 'e']
-    await Promise.all(names.map((name) => storage.commit([insertMeta(storage.db, name, '1')])))
-    await letGo()
-    await held
-    await Promise.all(names.map((name) => storage.commit([insertMeta(storage.db, `${name}2`, '')])))
-    const { rows } = await sql<{
-      names: string
-    }>`select string_agg(name, ' ' order by name) as names
-      from meta where name <> 'held' group by xmin::text order by names`.execute(storage.db)
-    expect(rows.map((row) => row.names)).toEqual([...names, 'a2 b2 c2 d2 e2'].sort())
-  })
 
   it('tells of a list that is alone the first thing that failed', async () => {
     const none = {
