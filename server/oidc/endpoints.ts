@@ -1,6 +1,7 @@
 /** THE list of protocol endpoints. */
 
 import type { Recorder } from '#server/audit/audit.ts'
+import type { Refusals } from '#server/audit/floods/refusals.ts'
 import type { AuthzArea } from '#server/authz/open.ts'
 import type { BrokerArea } from '#server/broker/open.ts'
 import type { CredentialsArea } from '#server/credentials/open.ts'
@@ -109,6 +110,7 @@ interface Shared {
   readonly cibaRequests: CibaRequests
   readonly cibaDecisions: Decisions
   readonly framesOf: FramesOf
+  readonly refusals: Pick<Refusals, 'record'>
 }
 
 /** What several endpoints use, made once. */
@@ -156,10 +158,10 @@ const createTools = (needs: EndpointNeeds, shared: Shared) => {
     grants,
     delegate,
     clientAuthMethods,
-    recordRefusal: createRecordRefusal({ recorder, mapError }),
+    recordRefusal: createRecordRefusal({ recorder, refusals: shared.refusals, mapError }),
     authenticateClient: createAuthenticateClient({
       methods: clientAuthMethods,
-      recorder,
+      refusals: shared.refusals,
       agents,
       findClient,
       clientUsed,

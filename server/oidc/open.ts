@@ -1,7 +1,9 @@
 /** Opens the OpenID provider: its endpoints, and what self-service and the admin API share with them. */
 
 import type { FastifyPluginAsync } from 'fastify'
+import { createRefusals } from '#server/audit/floods/refusals.ts'
 import type { HttpArea } from '#server/http/open.ts'
+import type { Logger } from '#server/platform/logger.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
 import { addKeycloakPaths } from '#server/tokens/keycloak/paths.ts'
 import { authorizeProtocol } from './authorize/authorize-protocol.ts'
@@ -23,6 +25,7 @@ import { createUserPages } from './signed-in-pages.ts'
 import { createDpop } from './token/dpop.ts'
 
 export interface OidcNeeds extends EndpointNeeds {
+  readonly logger: Logger
   readonly http: HttpArea
   readonly signIn: Pick<SignInArea, 'browser' | 'directLack' | 'invitations' | 'roundTrip'>
 }
@@ -45,6 +48,7 @@ export const openOidc = (needs: OidcNeeds) => {
   const cibaRequests = createCibaRequests({ storage, clock, grantsStore, vault })
   const cibaDecisions = createCibaDecisions({ recorder, jobs }, cibaRequests)
   const framesOf = createFramesOf(storage)
+  const refusals = createRefusals({ recorder, clock, logger: needs.logger })
   const endpoints = createEndpoints(needs, {
     consents,
     delegations,
@@ -56,6 +60,7 @@ export const openOidc = (needs: OidcNeeds) => {
     cibaRequests,
     cibaDecisions,
     framesOf,
+    refusals,
   })
   return {
     consents,
@@ -74,6 +79,7 @@ export const openOidc = (needs: OidcNeeds) => {
     /** Forms in, JSON out, errors as RFC 6749 §5.2 says. */
     routes: (async (app) => {
       installOAuthErrors(app, mapError)
+      app.addHook('onClose', refusals.close)
       takeForms(app)
       addKeycloakPaths(app, issuers, keycloakPaths)
       for (const endpoint of endpoints) endpoint.routes(app)

@@ -115,7 +115,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const provisioning = openProvisioning({ storage, clock, logger, secrets, outgoing, recorder, metrics, tokens, realm, http })
   const signals = openSignals({ storage, clock, logger, outgoing, vault, recorder, jobs, audit, tokens })
   const oidc = openOidc({
-    storage, clock, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, authz, http, signIn,
+    storage, clock, logger, secrets, outgoing, recorder, metrics, jobs, messaging, keys, users, credentials, sessions, tokens, authz, http, signIn,
     beginSamlLogout, broker, provisioning,
   })
   const scimOut = openScimOut({ storage, copy, clock, logger, outgoing, vault, metrics, jobs, audit })

@@ -2,7 +2,7 @@
 
 import type { FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/clients/client.ts'
-import type { Recorder } from '#server/audit/audit.ts'
+import type { Refusals } from '#server/audit/floods/refusals.ts'
 import type { SlowRefusal } from '#server/http/limits/slow-refusals.ts'
 import { AgentInactiveError, type Agents } from '#server/tokens/agents/agents.ts'
 import type { FindClient, TokenClient } from '#server/tokens/client.ts'
@@ -33,11 +33,16 @@ export type AuthenticateClient = (
   form: Parameters,
 ) => Promise<AuthenticatedClient>
 
+interface AttemptPlace {
+  readonly method: string
+  readonly sourceIp: string
+}
+
 const refused = (detail: string) => invalidClient('client authentication failed', { detail })
 
 export interface AuthenticateParts {
   readonly methods: readonly ClientAuthMethod[]
-  readonly recorder: Recorder
+  readonly refusals: Pick<Refusals, 'record'>
   readonly agents: Pick<Agents, 'insist'>
   readonly findClient: FindClient
   readonly clientUsed: (client: TokenClient) => Promise<void>
@@ -46,7 +51,7 @@ export interface AuthenticateParts {
 
 export const createAuthenticateClient = ({
   methods,
-  recorder,
+  refusals,
   agents,
   findClient,
   clientUsed,
@@ -85,38 +90,39 @@ export const createAuthenticateClient = ({
 
   const recordFault = async (
     { name: realm }: Issuer,
-    { id }: TokenClient,
-    sourceIp: string,
-    detail: string,
+    { id, clientId }: TokenClient,
+    { method, sourceIp }: AttemptPlace,
+    { code, fault }: { readonly code: string; readonly fault: string },
   ): Promise<void> => {
-    await recorder.append(
-      [],
-      [
-        {
-          type: 'CLIENT_LOGIN',
-          realm,
-          actor: id,
-          sourceIp,
-          outcome: 'FAILURE',
-          resourceType: Client.resourceType,
-          resourceId: id,
-          detail,
-        },
-      ],
-    )
+    await refusals.record({
+      event: {
+        type: 'CLIENT_LOGIN',
+        realm,
+        actor: id,
+        sourceIp,
+        outcome: 'FAILURE',
+        resourceType: Client.resourceType,
+        resourceId: id,
+        detail: `${code}: ${fault}`,
+      },
+      // The fault may quote an assertion that its sender made up.
+      cause: `${code} of client ${clientId}, by ${method}`,
+      isKnown: true,
+    })
   }
 
   const insistOnAgent = async (
     issuer: Issuer,
     client: TokenClient,
-    { method, sourceIp }: { readonly method: string; readonly sourceIp: string },
+    place: AttemptPlace,
   ): Promise<void> => {
     try {
       await agents.insist(issuer, client)
     } catch (error) {
       if (!(error instanceof AgentInactiveError)) throw error
-      await recordFault(issuer, client, sourceIp, `unauthorized_client: ${error.message}`)
-      throw method === 'none' ? agentNotUsable(error) : unauthorizedClient(error.message)
+      const { message: fault } = error
+      await recordFault(issuer, client, place, { code: 'unauthorized_client', fault })
+      throw place.method === 'none' ? agentNotUsable(error) : unauthorizedClient(error.message)
     }
   }
 
@@ -126,13 +132,15 @@ export const createAuthenticateClient = ({
     const { credential } = presented
     const endpointOf = (): string => addressOf(issuer, request)
     const fault = await faultOf(issuer, client, method, { credential, endpointOf })
+    const place = { method: method.name, sourceIp: request.ip }
     if (client && fault === undefined) {
-      await insistOnAgent(issuer, client, { method: method.name, sourceIp: request.ip })
+      await insistOnAgent(issuer, client, place)
       await clientUsed(client)
       return { client, method: method.name }
     }
-    if (client) await recordFault(issuer, client, request.ip, `invalid_client: ${fault}`)
-    throw refused(reason ?? fault ?? '')
+    const why = reason ?? fault ?? ''
+    if (client) await recordFault(issuer, client, place, { code: 'invalid_client', fault: why })
+    throw refused(why)
   }
 
   return async (issuer, request, form) => {

@@ -1,6 +1,6 @@
 /**
  * The exchange of a workload's JWT for an access token (RFC 8693). The token is of the client of the credential, and
- * names the issuer and the subject of the workload. Both outcomes are audited (refusals.ts).
+ * names the issuer and the subject of the workload. Both outcomes are audited (server/audit/floods/refusals.ts).
  */
 
 import { planScope } from '#schemas/access/admin-access.ts'
@@ -8,6 +8,7 @@ import { WorkloadIdentity } from '#schemas/kinds/provisioning/workload-identity.
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { AuditEvent } from '#server/audit/event.ts'
+import type { Refusals } from '#server/audit/floods/refusals.ts'
 import type { RateLimiter } from '#server/http/rate-limit.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Agents } from '#server/tokens/agents/agents.ts'
@@ -17,7 +18,6 @@ import { workloadState } from '#server/tokens/workload-state.ts'
 import { printable } from '#server/users/names.ts'
 import type { Accepted, Judge, Judgement } from './judge.ts'
 import { workloadScopes } from './judge.ts'
-import type { Refusals } from './refusals.ts'
 import { runUrlOf } from './run-url.ts'
 import type { WorkloadClaims, WorkloadToken } from './workload-token.ts'
 

@@ -1,6 +1,7 @@
 /** Opens workload identity federation: its one endpoint, with the keys of issuers and the limits that it needs. */
 
 import type { Recorder } from '#server/audit/audit.ts'
+import { createRefusals } from '#server/audit/floods/refusals.ts'
 import type { HttpArea } from '#server/http/open.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
@@ -14,7 +15,6 @@ import { createExchange } from './exchange.ts'
 import { createIssuerKeys } from './issuer-keys.ts'
 import { createJudge } from './judge.ts'
 import { createRefusalTime } from './refusal-time.ts'
-import { createRefusals } from './refusals.ts'
 
 export interface WorkloadNeeds {
   readonly clock: Clock

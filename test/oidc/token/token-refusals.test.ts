@@ -10,8 +10,8 @@ import { addUser, issueGrant } from '../users.ts'
 describe.each(backends.slice(0, 1))('refusals of the token endpoint on $name', (backend) => {
   let site: OidcSite
   let client: TestClient
+  let now = Date.now()
   beforeAll(async () => {
-    const now = Date.now()
     site = await openIssuer(backend, { clock: { now: () => now } })
     client = await site.client({
       clientId: 'service',
@@ -97,5 +97,36 @@ describe.each(backends.slice(0, 1))('refusals of the token endpoint on $name', (
     })
     expect(body.error).toBe('invalid_client')
     expect(await site.events('CLIENT_LOGIN')).toEqual(before)
+  })
+
+  it('records the first of each cause and the number of the others where anybody floods it', async () => {
+    await site.client({ clientId: 'web', publicClient: true, grantTypes: ['refresh_token'] })
+    const bad = { grant_type: 'refresh_token', client_id: 'web', refresh_token: 'x' }
+    const wrong = { grant_type: 'client_credentials', client_id: 'service', client_secret: 'x' }
+    const total = async (type: string): Promise<number> =>
+      (await site.admin('GET', `/events?type=${type}&size=1`)).body.total
+    const totals = async () => [await total('REFRESH_TOKEN'), await total('CLIENT_LOGIN')]
+    const [refreshes = 0, logins = 0] = await totals()
+    for (let sent = 0; sent < 100; sent += 20)
+      await Promise.all(Array.from({ length: 20 }, () => site.post('/token', bad)))
+    expect(await totals()).toEqual([refreshes + 100, logins])
+    for (let sent = 0; sent < 5; sent += 1) {
+      expect((await site.post('/token', bad)).body.error).toBe('invalid_grant')
+      expect((await site.post('/token', wrong)).body.error).toBe('invalid_client')
+    }
+    // A client that proves itself is recorded as ever.
+    await refused({ grant_type: 'client_credentials', scope: 'profile' })
+    await expect.poll(totals).toEqual([refreshes + 101, logins + 2])
+    now += 60_000
+    await site.post('/token', bad)
+    await expect.poll(totals).toEqual([refreshes + 103, logins + 3])
+    const told = [...(await site.events('REFRESH_TOKEN')), ...(await site.events('CLIENT_LOGIN'))]
+    const sums = told.filter(({ detail }) => detail?.includes(' more since '))
+    expect(
+      sums.map(({ actor, detail }) => [actor, detail?.replace(/since \S+Z/, 'since …')]),
+    ).toEqual([
+      ['anonymous', '4 more since …: invalid_grant of client web'],
+      ['anonymous', '4 more since …: invalid_client of client service, by client_secret_post'],
+    ])
   })
 })

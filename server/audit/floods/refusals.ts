@@ -1,20 +1,20 @@
 /**
- * Audit events of refused JWTs. The endpoint is anonymous, so that a flood from many addresses could fill the audit trail. Beyond
- * a budget of the realm the first refusal of each cause and issuer in a minute is recorded, and at the end of the minute how many
+ * Audit events of refusals at endpoints that anybody can call, so that a flood from many addresses could fill the audit trail.
+ * Beyond a budget of the realm the first refusal of each cause in a minute is recorded, and at the end of the minute how many
  * followed. Whether an answer waits for its event depends on the rate alone, so that its time never tells the cause.
  */
 
-import type { Recorder } from '#server/audit/audit.ts'
-import type { AuditEvent } from '#server/audit/event.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'
+import type { Recorder } from '../audit.ts'
+import type { AuditEvent } from '../event.ts'
 
 export interface Refusal {
   readonly event: AuditEvent
-  /** The cause and the issuer, in words. */
+  /** The cause in words, and whom it is about: an issuer, a client. */
   readonly cause: string
-  /** The JWT names a credential of the realm; otherwise its sender makes the words up. */
+  /** The request is about a document of the realm; otherwise its sender makes the words up. */
   readonly isKnown: boolean
 }
 
@@ -30,7 +30,7 @@ export interface RefusalsParts {
   readonly logger: Pick<Logger, 'error'>
 }
 
-/** Refusals of a realm that are recorded one by one: above what misconfigured pipelines send. */
+/** Refusals of a realm that are recorded one by one: above what misconfigured pipelines and applications send. */
 const budget = { limit: 60, seconds: 60, burst: 100 }
 const minute = 60_000
 /** Causes with an event of their own in a minute; refusals by further causes share one count. */
@@ -64,7 +64,7 @@ export const createRefusals = ({ recorder, clock, logger }: RefusalsParts): Refu
       .then(() => undefined)
       .catch((err: unknown) => {
         const details = events.map(({ realm, detail }) => ({ realm, detail }))
-        logger.error({ err, details }, 'refused workload JWTs could not be recorded')
+        logger.error({ err, details }, 'refused requests could not be recorded')
       })
       .finally(() => writing.delete(written))
     writing.add(written)

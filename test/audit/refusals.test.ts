@@ -1,10 +1,10 @@
-/** The audit events of refused JWTs: bounded in a flood, and none is lost. */
+/** The audit events of refused anonymous requests: bounded in a flood, and none is lost. */
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest'
 import type { AuditEvent } from '#server/audit/event.ts'
-import { createRefusals, type Refusals } from '#server/provisioning/workload/refusals.ts'
+import { createRefusals, type Refusals } from '#server/audit/floods/refusals.ts'
 
-describe('refusals of workload JWTs', () => {
+describe('refusals of anonymous requests', () => {
   let events: AuditEvent[]
   let failures: unknown[]
   let isDown: boolean
