@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { type OidcSite, openIssuer, type TestClient } from '../oidc/fixture.ts'
 import { accessTokenOf, issueGrant, openSession } from '../oidc/users.ts'
+import { user as declared, senderTo } from '../realm/changesets/changeset.ts'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { patchSchema, type Sender, senderOf, userSchema } from './sender.ts'
@@ -77,9 +78,18 @@ describe.each(backends)('leavers on $name', (backend) => {
     ['without a path (Okta)', patch({ op: 'replace', value: { active: false } })],
     ['PUT', { method: 'PUT', body: { schemas: [userSchema], userName: '', active: false } }],
     ['DELETE', { method: 'DELETE', body: undefined }],
+    [
+      'false, of a user whom a file declares',
+      patch({ op: 'replace', path: 'active', value: false }),
+    ],
   ])('deactivated by %s', async (name, { method, body }) => {
     const userName = `leaver-${name.replaceAll(/\W/g, '')}`
-    const { id } = await scim.user(userName)
+    const isDeclared = name.includes('declares')
+    if (isDeclared)
+      expect((await senderTo(site.server, 'acme').apply([declared(userName)])).status).toBe(200)
+    const { id } = isDeclared
+      ? { id: (await site.admin('GET', `/users/${userName}`)).body.userId }
+      : await scim.user(userName)
     const user = (await site.server.areas.users.store.find('acme', id)) as UserRow
     const { session, cookie } = await openSession(site, user)
     const { grant, refreshToken } = await issueGrant(site, client, user, { sid: session.sid })
