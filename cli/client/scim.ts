@@ -1,4 +1,4 @@
-/** Calls about inbound provisioning by SCIM. */
+/** Calls about inbound provisioning: tokens of SCIM senders, and what the realm offers. */
 
 import type { ScimTokenRecord } from '#schemas/wire/scim.ts'
 import { type Call, path } from './http/call.ts'
@@ -11,9 +11,18 @@ export interface NewScimToken {
   readonly label?: string
 }
 
+/** What a realm offers to those who provision it. */
+export interface Offered {
+  readonly scimEnabled: boolean
+  readonly dcrEnabled: boolean
+}
+
 const all = (realm: string): string => path`/admin/realms/${realm}/provisioning/scim-tokens`
 
 export const scimCalls = (call: Call) => ({
+  async offered(realm: string): Promise<Offered> {
+    return (await call<Offered>('GET', path`/admin/realms/${realm}/provisioning`)).body
+  },
   /** The latest first. */
   async tokens(realm: string): Promise<readonly ScimTokenRecord[]> {
     return (await call<ScimTokenRecord[]>('GET', all(realm))).body

@@ -46,16 +46,26 @@ Examples:
   run: async (call) => {
     const { api, realm } = await openRealm(call)
     const { count, days } = call.flags
-    return api.clients.initialToken(realm, { count, expiration: days * daySeconds })
+    const made = await api.clients.initialToken(realm, { count, expiration: days * daySeconds })
+    const { dcrEnabled } = await api.scim.offered(realm)
+    return { realm, made, dcrEnabled }
   },
   views: {
     // Alone on standard output, so that a script can take it.
     human:
       () =>
-      ({ token }, call) => {
-        printValue(token)
+      ({ realm, made, dcrEnabled }, call) => {
+        printValue(made.token)
         note(call, 'store the token now; it is not shown again')
+        if (!dcrEnabled)
+          note(
+            call,
+            `clients cannot register in realm ${realm} yet: set provisioning.dcrEnabled and run \`iamctl apply\``,
+          )
       },
-    json: () => printJson,
+    json:
+      () =>
+      ({ made }) =>
+        printJson(made),
   },
 })

@@ -58,16 +58,22 @@ Examples:
       scopes: [...new Set(scopes)],
       ...(label === undefined ? {} : { label }),
     })
-    return { made, known: known as SenderName | undefined }
+    const { scimEnabled } = await api.scim.offered(realm)
+    return { realm, made, known: known as SenderName | undefined, scimEnabled }
   },
   views: {
     // Alone on standard output, so that a script can take it.
     human:
       () =>
-      ({ made, known }, call) => {
+      ({ realm, made, known, scimEnabled }, call) => {
         printValue(made.token)
         note(call, 'store the token now; it is not shown again')
         note(call, pasteSteps(known, made.url))
+        if (!scimEnabled)
+          note(
+            call,
+            `realm ${realm} does not take SCIM yet: set provisioning.scimEnabled and run \`iamctl apply\``,
+          )
       },
     json:
       () =>

@@ -19,6 +19,9 @@ describe('registered clients', () => {
     expect((await run('apply --auto-approve')).code).toBe(0)
     const made = await run(`clients initial-token --count 2 --realm ${realm}`)
     expect(made).toMatchObject({ code: 0, stderr: expect.stringContaining('not shown again') })
+    expect(made.stderr).not.toContain('cannot register')
+    const early = await run('clients initial-token --realm master')
+    expect(early.stderr).toContain('clients cannot register in realm master yet')
     const register = async () => {
       const response = await fetch(`${world().server.url}/realms/${realm}/connect/register`, {
         method: 'POST',

@@ -28,6 +28,11 @@ const sendTo =
 describe('tokens', () => {
   it('are printed once, alone on stdout, with what to paste where', async () => {
     const { run } = world().home
+    const early = await run(['scim', 'token', 'create'])
+    expect(early.code).toBe(0)
+    expect(early.stderr).toContain(
+      'realm acme does not take SCIM yet: set provisioning.scimEnabled',
+    )
     await world().admin.send('PUT', '/admin/realms/acme/provisioning', { scimEnabled: true })
     const { code, stdout, stderr } = await run(['scim', 'token', 'create', '--for', 'entra'])
     expect(code).toBe(0)
@@ -36,6 +41,7 @@ describe('tokens', () => {
     const url = `${world().server.url}/realms/acme/scim/v2`
     expect(stderr).toContain(`${url}?aadOptscim062020`)
     expect(stderr).not.toContain(token)
+    expect(stderr).not.toContain('does not take SCIM')
     expect((await sendTo(url, token)('GET', '/Users?count=0')).status).toBe(200)
   })
 
