@@ -68,6 +68,8 @@ export const createHttp = ({
       connectionsCheckingInterval: Math.min(5_000, limits.headersTimeout * 1000),
     },
     forceCloseConnections: 'idle',
+    // What arrives while the server stops is answered like any other request, and closes its connection.
+    return503OnClosing: false,
     clientErrorHandler: answerUnreadable,
     frameworkErrors: (error, request, reply) => {
       reply.headers(headers).header('x-request-id', request.id)

@@ -1,5 +1,6 @@
 /** One server in this process: opens, listens, bootstraps, and lets requests end when it stops. */
 
+import type { Server } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { sealRest } from '#server/audit/sealing.ts'
@@ -11,6 +12,7 @@ import { isOn, switchOff } from '#server/platform/tuning/switches.ts'
 import { createApp } from './app.ts'
 import { startBackground } from './background.ts'
 import { type Bootstrapped, bootstrap } from './bootstrap.ts'
+import { refuseConnections, untilQuiet } from './farewell.ts'
 import { openServer } from './open.ts'
 
 /** A server that runs, in this process or in its workers. */
@@ -46,6 +48,7 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
   const areas = await openServer({ config, logger, clock: systemClock })
   const { sealEvents, outbox } = areas.audit
   const app = createApp(areas)
+  app.addHook('preClose', () => bidFarewell(app.server))
   try {
     // First the port: the password of an administrator created by a failing start would never be printed.
     await app.listen({ host: config.http.host, port: config.http.port })
@@ -75,16 +78,19 @@ export const startServer = async (config: Config, logger: Logger): Promise<Start
 /** How often connections that have become idle are closed while the server stops. */
 const idleCheckMs = 50
 
-/**
- * Lets requests end, but not for ever: once a server closes, Node.js neither times out slow clients nor closes
- * connections that become idle only then.
- */
+/** Once a server closes, Node.js does not close connections that become idle only then. */
+const bidFarewell = async (server: Server): Promise<void> => {
+  refuseConnections(server)
+  await untilQuiet(server)
+  const idle = setInterval(() => server.closeIdleConnections(), idleCheckMs)
+  server.once('close', () => clearInterval(idle))
+}
+
+/** Lets requests end, but not for ever: once a server closes, Node.js does not time out slow clients. */
 const finishRequests = async (app: FastifyInstance, timeoutMs: number): Promise<void> => {
-  const idle = setInterval(() => app.server.closeIdleConnections(), idleCheckMs)
   const patience = new AbortController()
   const waited = sleep(timeoutMs, 'late', { signal: patience.signal }).catch(() => undefined)
   const ended = await Promise.race([app.close(), waited])
-  clearInterval(idle)
   patience.abort()
   if (ended !== 'late') return
   app.log.warn('requests did not end in time; closing their connections')

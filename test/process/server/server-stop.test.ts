@@ -15,7 +15,8 @@ const roles = '/admin/realms/master/roles'
 
 interface HeldRequest {
   readonly socket: Socket
-  readonly finish: () => Promise<string>
+  /** Sends the body, and what is to come after it. */
+  readonly finish: (next?: string) => Promise<string>
 }
 
 /** A request whose handling has begun and whose body has not arrived: the server says so with 100 Continue. */
@@ -41,11 +42,11 @@ const holdRequest = async (server: ServerProcess, admin: Browserless): Promise<H
     ].join('\r\n'),
   )
   while (!received.includes('100 Continue')) await once(socket, 'data')
-  const finish = async (): Promise<string> => {
+  const finish: HeldRequest['finish'] = async (next = '') => {
     received = ''
     if (socket.closed) return 'the connection was closed'
     const closed = once(socket, 'close')
-    socket.write(body)
+    socket.write(body + next)
     await closed
     return received
   }
@@ -101,9 +102,13 @@ describe('a server that is asked to stop', () => {
       signals[signal](server)
       await server.process.waitForLine(/"msg":"stopping"/)
       await untilRefused(server)
-      const answer = await held.finish()
+      const answer = await held.finish('GET /monitoring/info HTTP/1.1\r\nhost: 127.0.0.1\r\n\r\n')
       expect(answer).toMatch(/^HTTP\/1\.1 201 /)
       expect(answer).toContain('"name":"held"')
+      // On a connection that is open still the next request is served too.
+      const [, next] = answer.split(/(?=HTTP\/1\.1 )/)
+      expect(next).toMatch(/^HTTP\/1\.1 200 /)
+      expect(next?.toLowerCase()).toContain('connection: close')
       expect(await server.process.exited).toEqual({ code: 0, signal: null })
       expect(server.process.stderr()).not.toMatch(/\n {4}at /)
 
