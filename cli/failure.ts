@@ -97,6 +97,7 @@ const ofProblem = (error: ProblemError): Failure => ({
   requestId: error.requestId ?? null,
   errors: error.errors,
   details: error.extra,
+  diagnostics: error.diagnostics,
 })
 
 const unreachableHints: Readonly<Record<UnreachableReason, string>> = {

@@ -4,7 +4,7 @@ import type { SyncOutcome } from '../apply/sync.ts'
 import type { ProblemError } from '../client/http/errors.ts'
 import type { Diagnostic } from '../diagnostics.ts'
 import { failureOf } from '../failure.ts'
-import { serverDiagnostics } from '../planning/estate/server-problems.ts'
+import { isAboutChanges, serverDiagnostics } from '../planning/estate/server-problems.ts'
 import { type Wanted, wantedOf } from '../planning/estate/wanted.ts'
 import type { PlanProblem } from '../planning/plan.ts'
 
@@ -22,7 +22,7 @@ const ofProblem = ({ code, message, place }: PlanProblem): Diagnostic => ({
 })
 
 const isRefusal = (error: unknown): error is ProblemError =>
-  error instanceof Error && error.name === 'ProblemError' && failureOf(error).code === 'validation'
+  error instanceof Error && error.name === 'ProblemError' && isAboutChanges(failureOf(error))
 
 const sentence = (error: unknown): string => {
   const { message, hint } = failureOf(error)

@@ -1,6 +1,7 @@
 /** Errors of the server and of the connection. cli/failure.ts maps them to hints and exit codes. */
 
 import { type FieldError, problems } from '#schemas/problems.ts'
+import type { Diagnostic } from '../../diagnostics.ts'
 
 export interface ProblemDetails {
   readonly status: number
@@ -10,6 +11,8 @@ export interface ProblemDetails {
   /** Members beyond those of every problem, such as `moved` of a stale changeset. */
   readonly extra: Readonly<Record<string, unknown>>
   readonly requestId: string | undefined
+  /** The errors, where they were found in files. */
+  readonly diagnostics?: readonly Diagnostic[]
 }
 
 /** The server understood and refused: a problem document (RFC 9457). */
@@ -21,14 +24,17 @@ export class ProblemError extends Error {
   readonly errors: readonly FieldError[]
   readonly extra: Readonly<Record<string, unknown>>
   readonly requestId: string | undefined
-  constructor({ status, code, detail, errors, extra, requestId }: ProblemDetails) {
-    super(detail)
+  readonly diagnostics: readonly Diagnostic[]
+  constructor(details: ProblemDetails, options: { readonly cause?: unknown } = {}) {
+    const { status, code, detail, errors, extra, requestId, diagnostics = [] } = details
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause })
     this.status = status
     this.code = code
     this.detail = detail
     this.errors = errors
     this.extra = extra
     this.requestId = requestId
+    this.diagnostics = diagnostics
   }
 }
 

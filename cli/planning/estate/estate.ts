@@ -25,7 +25,7 @@ import {
   type WantedRealms,
   wantedRealms,
 } from './files.ts'
-import { serverDiagnostics } from './server-problems.ts'
+import { isAboutChanges, serverDiagnostics } from './server-problems.ts'
 import type { Wanted } from './wanted.ts'
 
 export interface EstateFiles extends Omit<ReadFiles, 'diagnostics'>, WantedRealms {
@@ -166,22 +166,27 @@ export const refusedByServer = (
   plan: RealmPlan,
   files: EstateFiles | null,
 ): unknown => {
-  if (!(error instanceof ProblemError) || error.code !== 'validation') return error
+  if (!(error instanceof ProblemError) || !isAboutChanges(error)) return error
   const wanted = files?.wanted.find(({ loaded }) => loaded.realm === plan.realm)
   const { errors, detail } = error
   const told = errors.length > 0 ? errors : [{ field: '', code: error.code, message: detail }]
   const diagnostics = serverDiagnostics(told, plan, wanted)
   const textOf = (file: string): string | undefined => files?.loaded.textOf(file)
-  const isShown = view.problems({ diagnostics, textOf })
-  return new CommandError(
-    exitCodes.invalid,
-    `the server refuses realm ${plan.realm}: ${error.detail}`,
-    {
-      hint: `realm ${plan.realm} was not changed; correct its files`,
-      ...(isShown ? {} : { diagnostics }),
-      cause: error,
-    },
-  )
+  const carried = view.problems({ diagnostics, textOf }) ? [] : diagnostics
+  const messages = diagnostics.map(({ message }) => message)
+  const more = messages.length > 3 ? `; and ${messages.length - 3} more` : ''
+  const message = `the server refuses realm ${plan.realm}: ${messages.slice(0, 3).join('; ')}${more}`
+  // Of other codes, such as `owned`, the code tells what to do and the exit code.
+  if (error.code !== 'validation')
+    return new ProblemError(
+      { ...error, detail: message, errors: [], diagnostics: carried },
+      { cause: error },
+    )
+  return new CommandError(exitCodes.invalid, message, {
+    hint: `realm ${plan.realm} was not changed; correct its files`,
+    diagnostics: carried,
+    cause: error,
+  })
 }
 
 const planOne = async (

@@ -10,6 +10,15 @@ import type { Wanted } from './wanted.ts'
 
 const operationField = /^\/operations\/(\d+)(?:\/(?:doc|secrets))?(\/.*)?$/
 
+/** Whether the server refused the changes, and not the caller, the realm or the revision. */
+export const isAboutChanges = ({
+  code,
+  errors,
+}: {
+  readonly code: string
+  readonly errors: readonly FieldError[]
+}): boolean => code === 'validation' || errors.some(({ field }) => operationField.test(field))
+
 /** A problem without a field is reported with its own text. */
 export const serverDiagnostics = (
   errors: readonly FieldError[],

@@ -172,6 +172,32 @@ describe('a realm in files that a sender provisions', () => {
       expect([command, refused.code]).toEqual([command, 6])
       expect(refused.stderr).toContain('user "eve" belongs to scim:entra')
     }
+    await send('POST', '/Users', { schemas: [`${core}:User`], userName: 'finn' })
+    estate.write({
+      'realm.yaml': files(
+        'groups: [{ name: Sales }]\nusers:\n  - { username: eve }\n  - { username: finn }\n',
+      ),
+    })
+    for (const command of ['plan', 'apply --auto-approve']) {
+      const refused = await estate.run(command)
+      const said = refused.stdout + refused.stderr
+      expect([command, refused.code]).toEqual([command, 6])
+      expect(said).toContain('realm.yaml:5:5')
+      expect(said).toContain('realm.yaml:6:5')
+      expect(said).not.toContain('/operations/')
+    }
+    const { error } = JSON.parse((await estate.run('plan -o json')).stderr)
+    expect([error.exitCode, error.code, error.status]).toEqual([6, 'owned', 409])
+    expect(error.hint).toContain('--take-over')
+    expect(error.diagnostics).toMatchObject(
+      [
+        { code: 'owned', message: /eve/, place: { line: 5 } },
+        { code: 'owned', message: /finn/, place: { line: 6 } },
+      ].map((one) => ({ ...one, message: expect.stringMatching(one.message) })),
+    )
+    estate.write({
+      'realm.yaml': files('groups: [{ name: Sales }]\nusers: [{ username: eve }]\n'),
+    })
     expect((await send('GET', `/Users/${eve.body.id}`)).body).toMatchObject({ title: 'Chief' })
     const plan = await estate.run('plan --take-over')
     expect(plan.stdout).toContain('attributes.title, groups [user-exists]')
