@@ -129,6 +129,7 @@ const ofRealms: readonly Code[] = [
   error('realm-users', 'more users are declared than a realm can manage'),
   error('rename-same', 'something is renamed from the name that it has'),
   error('rename-twice', 'one document gets two new names'),
+  error('rename-cycle', 'names change places, which needs two applies'),
   error('rename-declared', 'a document is renamed from a key that the files declare too'),
   warning('unchecked-reference', 'something is named whose list is not in the files'),
   warning('literal-secret', 'a secret is written in a file'),

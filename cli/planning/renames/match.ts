@@ -11,6 +11,7 @@ import type { Actual, ActualDocument } from '../actual.ts'
 import { byPlace, depthOf, nameOf, placeKey } from '../names.ts'
 import { createPaper, type Paper } from '../paper.ts'
 import type { ProblemCode } from '../plan.ts'
+import { changingPlaces, placesChange, placesHint } from './circles.ts'
 
 export interface Match {
   readonly desired: Desired
@@ -50,28 +51,7 @@ const inTurn = (a: Desired, b: Desired): number =>
   depthOf(a.kind, a.key) - depthOf(b.kind, b.key) ||
   byPlace({ kind: a.kind.kind, key: a.key }, { kind: b.kind.kind, key: b.key })
 
-/** Entries that would change places: after an apply they would look as before it. */
-const swapping = (renamed: readonly Desired[]): Set<Desired> => {
-  const byKey = new Map(renamed.map((desired) => [placeOf(desired), desired]))
-  const found = new Set<Desired>()
-  const walked = new Set<Desired>()
-  for (const start of renamed) {
-    const path = new Set<Desired>()
-    let next: Desired | undefined = start
-    while (next && !walked.has(next)) {
-      walked.add(next)
-      path.add(next)
-      next = byKey.get(placeKey(next.kind.kind, next.renamedFrom ?? ''))
-    }
-    if (!next || !path.has(next)) continue
-    // From where the way meets itself it goes round; what led there does not.
-    const way = [...path]
-    for (const one of way.slice(way.indexOf(next))) found.add(one)
-  }
-  return found
-}
-
-const placesChange = 'names cannot change places; take a third name in between'
+const inTheWay = `${placesChange}; ${placesHint}`
 
 interface Settled {
   readonly matches: readonly Match[]
@@ -82,7 +62,7 @@ interface Settled {
 const settle = (desired: readonly Desired[], paper: Paper): Settled => {
   const sorted = desired.toSorted(inTurn)
   const renamed = sorted.filter(isRenamed)
-  const swapped = swapping(renamed)
+  const swapped = changingPlaces(renamed)
   const byFrom = Map.groupBy(renamed, ({ kind, renamedFrom }) =>
     placeKey(kind.kind, renamedFrom ?? ''),
   )
@@ -201,13 +181,12 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
     const was = nameOf(one.kind.kind, one.renamedFrom ?? '')
     const at = paper.at(placeKey(one.kind.kind, one.renamedFrom ?? ''))
     if (at && isBelow(one, at)) report(one, 'rename-cycle', 'it would be below itself')
-    else if (isParentPending(one) || paper.at(placeOf(one)))
-      report(one, 'rename-cycle', placesChange)
+    else if (isParentPending(one) || paper.at(placeOf(one))) report(one, 'rename-cycle', inTheWay)
     else report(one, 'rename-source-missing', `there is no ${was} to rename, so it is created`)
     conclude(one, paper.at(placeOf(one)) ?? null, null)
   }
 
-  for (const one of swapped) report(one, 'rename-cycle', placesChange)
+  for (const one of swapped) report(one, 'rename-cycle', inTheWay)
   while (pending.size > 0) {
     const before = pending.size
     for (const one of [...pending.values()]) {

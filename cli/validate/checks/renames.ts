@@ -1,5 +1,6 @@
 /** `renamedFrom`: the old key is another one, gone from the files, and claimed once. */
 
+import { changingPlaces, placesChange, placesHint } from '../../planning/renames/circles.ts'
 import type { Finding } from '../finding.ts'
 import type { Declared, Model } from '../model.ts'
 
@@ -19,6 +20,9 @@ export const checkRenames = (model: Model): Finding[] => {
   const present = new Map<string, Declared>()
   for (const document of model.declared)
     present.set(`${document.kind.kind}\n${document.key}`, document)
+  const circling = changingPlaces(
+    renamed.map(({ entry }) => entry).filter(({ key, renamedFrom }) => renamedFrom !== key),
+  )
   for (const document of renamed) {
     const { kind, key, entry } = document
     const from = entry.renamedFrom
@@ -39,6 +43,8 @@ export const checkRenames = (model: Model): Finding[] => {
           'move it out of the document that it is renamed from',
         ),
       )
+    else if (circling.has(entry))
+      findings.push(wrong('rename-cycle', document, placesChange, placesHint))
     else if (declared !== undefined)
       findings.push({
         ...wrong(
