@@ -136,6 +136,15 @@ describe('a single value', () => {
       }
   })
 
+  it('that is required has a value after a PATCH (RFC 7643 §2.2, §2.5)', async () => {
+    const { id } = await site.scim.user('shapes-required')
+    for (const path of ['active', 'userName'])
+      for (const operation of [{ path, value: null }, { value: { [path]: null } }]) {
+        const answer = await site.scim.patch(`/Users/${id}`, { op: 'replace', ...operation })
+        expect([path, answer.status, answer.body.scimType]).toEqual([path, 400, 'invalidValue'])
+      }
+  })
+
   it('may be wrapped at a path, as Entra ID sends it, and a manager be a text', async () => {
     const { id } = await site.scim.user('shapes-entra')
     const answer = await site.scim.patch(

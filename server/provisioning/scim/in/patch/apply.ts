@@ -144,6 +144,7 @@ const changeSingle = (draft: Draft, { op, value }: Change, { attribute, sub }: T
     return
   }
   const after = op === 'remove' ? undefined : readValue(attribute, value)
+  if (attribute.required && after === undefined) throw invalidValue(`${attribute.name} is required`)
   // Parts of a complex value that are not given stay (RFC 7644 §3.5.2.3).
   set(draft, attribute.name, isComplex(after) ? merged(before ?? {}, after) : after)
 }

@@ -96,6 +96,13 @@ export const typedEmails = (emails: readonly Complex[]): readonly Complex[] => {
   )
 }
 
+/** The user as PATCH sees it: what a search by the work address finds is what `emails[type eq "work"]` changes. */
+export const withWorkAddress = (user: Resource): Resource => {
+  const emails = (user['emails'] ?? []) as readonly Complex[]
+  const isThere = emails.length === 0 || emails.some((one) => one['type'] === 'work')
+  return isThere ? user : { ...user, emails: typedEmails(emails) }
+}
+
 /** What is shown of an address that came from elsewhere needs no attribute. */
 const isUsual = ([first, ...others]: readonly Complex[]): boolean =>
   others.length === 0 &&

@@ -9,16 +9,20 @@ import { notFound } from '../errors.ts'
 import { externalIdsOfUsers } from '../external-ids.ts'
 import { displayNameOf } from '../groups/display-name.ts'
 import { applyChanges } from '../patch/apply.ts'
-import { readPatch } from '../patch/operations.ts'
+import { type Change, readPatch } from '../patch/operations.ts'
 import { readProjection } from '../projection.ts'
 import { asksForVersion, inTurn, refuseStale } from '../replies.ts'
 import type { Admitted, FindPage, Resources } from '../resource-routes.ts'
 import type { Resource } from '../schema/attribute.ts'
 import { userType } from '../schema/user-schema.ts'
 import { readResource } from '../values.ts'
+import { withWorkAddress } from './attributes.ts'
 import { type UserGroup, userResource, userVersion, writableUser } from './resource.ts'
 import { searchUsers } from './search.ts'
 import { createUserWrites, type KnownUser, type UserWriteParts } from './write.ts'
+
+const choosesAddresses = ({ place }: Change): boolean =>
+  !('whole' in place) && place.attribute.name === 'emails' && place.filter !== undefined
 
 export const createUserResources = (parts: UserWriteParts): Resources => {
   const { storage, users } = parts
@@ -131,9 +135,11 @@ export const createUserResources = (parts: UserWriteParts): Resources => {
 
     change: async (admitted) => {
       const changes = readPatch(userType, admitted.request.body)
-      const row = await change(admitted, ({ row: before, externalId }) =>
-        applyChanges(userType, writableUser(before, externalId), changes),
-      )
+      const choosing = changes.some(choosesAddresses)
+      const row = await change(admitted, ({ row, externalId }) => {
+        const before = writableUser(row, externalId)
+        return applyChanges(userType, choosing ? withWorkAddress(before) : before, changes)
+      })
       return shown(row, admitted)
     },
 
