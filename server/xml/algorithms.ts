@@ -4,6 +4,7 @@ import { type KeyObject, verify } from 'node:crypto'
 import { refuse } from './refused.ts'
 
 export const exclusiveC14n = 'http://www.w3.org/2001/10/xml-exc-c14n#'
+export const exclusiveC14nWithComments = `${exclusiveC14n}WithComments`
 export const envelopedSignature = 'http://www.w3.org/2000/09/xmldsig#enveloped-signature'
 
 type Hash = 'sha256' | 'sha384' | 'sha512'

@@ -26,6 +26,8 @@ export interface Node extends XmlName {
   readonly attributes: readonly Attribute[]
   readonly scope: Scope
   readonly children: readonly (Node | string)[]
+  /** Right inside; the comments themselves are not kept. */
+  readonly hasComment: boolean
 }
 
 export const isNode = (child: Node | string): child is Node => typeof child !== 'string'

@@ -4,7 +4,7 @@
  * nothing to choose between: not which SignedInfo, which Reference, which DigestValue (CVE-2025-29774, CVE-2025-29775).
  */
 
-import { envelopedSignature, exclusiveC14n } from './algorithms.ts'
+import { envelopedSignature, exclusiveC14n, exclusiveC14nWithComments } from './algorithms.ts'
 import { decodeBase64 } from './encoded.ts'
 import { namespaces } from './namespaces.ts'
 import { attributeOf, elementsOf, isNamed, type Node, textOf } from './node.ts'
@@ -51,11 +51,17 @@ const value = (node: Node): Buffer => decodeBase64(textOf(node), node.name)
 
 const PREFIX_LIMIT = 50
 
-/** A transform may hold a list of prefixes; '' is the default namespace. The namespace of the list is the algorithm. */
+/**
+ * A transform may hold a list of prefixes; '' is the default namespace. The namespace of the list is that of exclusive
+ * canonicalization; xml-crypto writes that of the transform.
+ */
 const prefixesIn = (node: Node): ReadonlySet<string> => {
   const [list, ...others] = elementsOf(node)
   if (list === undefined) return new Set()
-  const isList = isNamed(list, { namespace: algorithm(node), name: 'InclusiveNamespaces' })
+  const used = algorithm(node)
+  const isList = [used, ...(used === exclusiveC14nWithComments ? [exclusiveC14n] : [])].some(
+    (namespace) => isNamed(list, { namespace, name: 'InclusiveNamespaces' }),
+  )
   if (others.length > 0 || !isList) shape(`${node.name} may hold one InclusiveNamespaces alone`)
   const prefixes = (attributeOf(list, 'PrefixList') ?? '').split(/[ \t\r\n]+/).filter(Boolean)
   if (prefixes.length > PREFIX_LIMIT) shape(`a PrefixList has at most ${PREFIX_LIMIT} prefixes`)
@@ -67,11 +73,17 @@ const expectAlgorithm = (node: Node, expected: string): void => {
     refuse('algorithm', `${node.name} must be ${expected}; ${algorithm(node)} is not accepted`)
 }
 
-/** The canonicalization must be the exclusive one without comments. */
+/**
+ * The canonicalization must be the exclusive one (SAML core §5.4.3, §5.4.4). With comments it gives the same octets where there
+ * are none: in what a Reference to an ID leads to, which has no comments (XML Signature §4.4.3.3), and in a SignedInfo
+ * without any. Comments are not canonicalized, so that none can get into what is read.
+ */
 const inclusivePrefixes = (node: Node): ReadonlySet<string> => {
-  expectAlgorithm(node, exclusiveC14n)
+  if (algorithm(node) !== exclusiveC14nWithComments) expectAlgorithm(node, exclusiveC14n)
   return prefixesIn(node)
 }
+
+const holdsComment = (node: Node): boolean => node.hasComment || elementsOf(node).some(holdsComment)
 
 /** The Signature of an element, checked for shape and for what it refers to; nothing of it is authentic yet. */
 export const signatureOf = (signed: Node): SignatureParts => {
@@ -91,6 +103,9 @@ export const signatureOf = (signed: Node): SignatureParts => {
   if (signedInfo === undefined || signatureValue === undefined) return shape('incomplete')
 
   const inSignedInfo = parts(signedInfo, ['CanonicalizationMethod', 'SignatureMethod', 'Reference'])
+  const canonicalization = part(inSignedInfo, 0)
+  if (algorithm(canonicalization) === exclusiveC14nWithComments && holdsComment(signedInfo))
+    shape('SignedInfo has a comment that its CanonicalizationMethod signs; send it without')
   const method = part(inSignedInfo, 1)
   parts(method, [])
   const reference = part(inSignedInfo, 2)
@@ -113,7 +128,7 @@ export const signatureOf = (signed: Node): SignatureParts => {
   return {
     signature,
     signedInfo,
-    signedInfoInclusive: inclusivePrefixes(part(inSignedInfo, 0)),
+    signedInfoInclusive: inclusivePrefixes(canonicalization),
     signatureMethod: algorithm(method),
     signatureValue: value(signatureValue),
     inclusive: inclusivePrefixes(part(transforms, 1)),

@@ -72,6 +72,8 @@ describe('a signed message', () => {
   })
 })
 
+const withComments = `${c14n}WithComments`
+
 const digestOf = (text: string): string => createHash('sha256').update(text).digest('base64')
 
 /** Each is accepted once its check is gone, since the signature over it holds. */
@@ -136,9 +138,27 @@ const wrong: Readonly<Record<string, readonly [refusal: string, parts: Parts]>> 
       transforms: transform(enveloped) + transform('http://www.w3.org/TR/1999/REC-xslt-19991116'),
     },
   ],
-  'canonicalization with comments': [
+  'a comment in a SignedInfo that is canonicalized with comments': [
+    'signature-shape',
+    {
+      canonicalization: method('CanonicalizationMethod', withComments),
+      references: (one) => `<!-- x -->${one}`,
+    },
+  ],
+  'a comment deeper in such a SignedInfo': [
+    'signature-shape',
+    {
+      canonicalization: method('CanonicalizationMethod', withComments),
+      transforms: `<!-- x -->${transform(enveloped)}${transform(c14n)}`,
+    },
+  ],
+  'inclusive canonicalization with comments': [
     'algorithm',
-    { transforms: transform(enveloped) + transform(`${c14n}WithComments`) },
+    {
+      transforms:
+        transform(enveloped) +
+        transform('http://www.w3.org/TR/2001/REC-xml-c14n-20010315#WithComments'),
+    },
   ],
   'inclusive canonicalization of SignedInfo': [
     'algorithm',
@@ -206,6 +226,34 @@ describe('a signature', () => {
 
   it.each(Object.entries(wrong))('with %s is refused', (_name, [refusal, parts]) => {
     expect(refusalOf(() => read(handSigned(authnRequest('_1'), '_1', parts)))).toBe(refusal)
+  })
+
+  it('may name canonicalization with comments, and what is read has none (SAML core §5.4.4)', () => {
+    const canonicalization = method('CanonicalizationMethod', withComments)
+    const transforms = transform(enveloped) + transform(withComments)
+    const xml = handSigned(authnRequest('_1'), '_1', { canonicalization, transforms })
+    expect(refusalOf(() => read(xml))).toBe(undefined)
+    // The node-set of a reference to an ID has no comments, whatever follows (XML Signature §4.4.3.3).
+    const commented = xml.replace('</samlp:AuthnRequest>', '<!-- x --></samlp:AuthnRequest>')
+    expect(commented).not.toBe(xml)
+    expect(read(commented)).toEqual(read(xml))
+    const divided = xml.replace(
+      'https://sp.example</saml:Issuer>',
+      'https://sp<!-- -->.example</saml:Issuer>',
+    )
+    expect(refusalOf(() => read(divided))).toBe('mixed-value')
+  })
+
+  it.each([c14n, withComments])('with comments may have a list of prefixes in %s', (namespace) => {
+    const list = `<i:InclusiveNamespaces xmlns:i="${namespace}" PrefixList="samlp"/>`
+    const transforms = transform(enveloped) + transform(withComments, list)
+    const xml = handSigned(authnRequest('_1'), '_1', { transforms })
+    expect(refusalOf(() => read(xml))).toBe(undefined)
+  })
+
+  it('of xml-crypto with comments is read', () => {
+    const options = { canonicalization: withComments, transforms: [enveloped, withComments] }
+    expect(refusalOf(() => read(signed(authnRequest('_1'), '_1', options)))).toBe(undefined)
   })
 
   it.each([
