@@ -55,8 +55,8 @@ const inTurn = (turn: number): string[] =>
 export default defineConfig({
   test: {
     pool: 'forks',
-    // One more than there are cores: a file that waits for a database, a browser or a process leaves one free.
-    maxWorkers: 3,
+    // Two more than there are cores: most files wait for a database, a browser or a process for half of their time.
+    maxWorkers: 4,
     isolate: false,
     // On a machine that others share, half of the processor time may be away for minutes.
     testTimeout: 120_000,
