@@ -111,7 +111,7 @@ const userValue = (user: MessageUser, attribute: string): string => {
     : (own(user.attributes ?? {}, attribute)?.[0] ?? '')
 }
 
-/** Mail programs make a link of it: text of somebody else's, in a message that has the sender of the realm. */
+/** Mail programs make a link of it: the text of a stranger, in a message with the sender of the realm. */
 const hasLink = /[/\\]|www\./i
 const hasDomain = /\p{L}\.\p{L}{2}/u
 

@@ -1,7 +1,7 @@
 /**
  * Between the start of a shutdown and the end of idle connections. A request that is on its way to a connection that closes
- * is lost, and its client cannot tell whether it was handled (RFC 9112 §9.3.1). So clients that use their connections are told
- * with an answer that these close (`Connection: close`, §9.6), which Fastify adds once it closes.
+ * is lost, and its client cannot tell whether it was handled (RFC 9112 §9.3.1). So each answer of this
+ * time announces that its connection closes (`Connection: close`, §9.6), which Fastify adds once it closes.
  */
 
 import type { Server } from 'node:http'

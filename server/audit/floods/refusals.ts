@@ -12,7 +12,7 @@ import type { AuditEvent } from '../event.ts'
 
 export interface Refusal {
   readonly event: AuditEvent
-  /** The cause in words, and whom it is about: an issuer, a client. */
+  /** The cause in words, with its subject: an issuer, a client. */
   readonly cause: string
   /** The request is about a document of the realm; otherwise its sender makes the words up. */
   readonly isKnown: boolean

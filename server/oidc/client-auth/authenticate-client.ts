@@ -105,7 +105,7 @@ export const createAuthenticateClient = ({
         resourceId: id,
         detail: `${code}: ${fault}`,
       },
-      // The fault may quote an assertion that its sender made up.
+      // The fault may quote an assertion, whose content anyone can choose.
       cause: `${code} of client ${clientId}, by ${method}`,
       isKnown: true,
     })

@@ -251,7 +251,7 @@ export const compareRealm = async (
   const without = User.section in sectionHashes ? await givenBackWithout(db, realm) : new Set()
   const lacking =
     without.size === 0 ? [] : ownedIn(User.section).filter(({ id }) => without.has(id))
-  // Files that let clients register are told of them, also where they declare no client.
+  // Files with `provisioning` get the registered clients too, also where they declare no client.
   const isAbout = [Client, Provisioning].some(({ section }) => section in sectionHashes)
   const asksClients = isAbout && mayRead(caller, Client)
   return {

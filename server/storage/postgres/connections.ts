@@ -8,7 +8,7 @@ const ANSWER_MS = 1_500
 const STATEMENT_MS = 30_000
 const LONG_READ_MS = 10_000
 const LOCK_MS = 10_000
-/** Reads wait only for whoever holds a whole table, such as a change of its columns: as long as SQLite waits for its file. */
+/** Reads wait only for a lock of a whole table, such as that of a change of its columns: as long as SQLite waits for its file. */
 const READ_LOCK_MS = 1_500
 /** Of a transaction that several share: long before PostgreSQL looks for a deadlock, which takes it a second. */
 const SHARED_LOCK_MS = 25
