@@ -256,7 +256,10 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
   })
 
   it('reconciles groups: one of the same name is adopted, and a deleted one is told by its name', async () => {
-    world.peer.groups.set('own-staff', { id: 'own-staff', displayName: 'staff', members: [] })
+    await world.addUser('extra')
+    there('extra')
+    const members = [...world.peer.users.keys(), 'stranger'].map((value) => ({ value }))
+    world.peer.groups.set('own-staff', { id: 'own-staff', displayName: 'staff', members })
     const group = async (name: string): Promise<string> =>
       (await world.send('POST', '/groups', { name })).body.groupId
     await group('staff')
@@ -266,12 +269,17 @@ describe.each(anyBackend)('a SCIM target on $name', (backend) => {
       (await reconcile(target, '?dryRun=true')).body.changes.map(
         ({ op, name }: { op: string; name: string }) => `${op} ${name}`,
       )
-    expect(await planned()).toEqual(['create gone', 'adopt staff'])
+    expect(await planned()).toEqual(['adopt extra', 'create gone', 'adopt staff'])
     await world.change(target, { enabled: true })
     expect([...world.peer.groups.values()].map(({ displayName }) => displayName)).toEqual([
       'staff',
       'gone',
     ])
+    // Members that it had stay until then; those that are users of the realm go.
+    expect(await planned()).toEqual(['update staff'])
+    expect((await reconcile(target)).status).toBe(200)
+    await world.settled()
+    expect(world.peer.group('staff')?.['members']).toMatchObject([{ value: 'stranger' }])
     expect(await planned()).toEqual([])
     world.peer.fail(({ method }) => (method === 'DELETE' ? { status: 400 } : undefined))
     await world.send('DELETE', `/groups/${gone}`)
