@@ -65,6 +65,7 @@ export const describeSoap = (operationId: string, summary: string) => ({
       200: soapReply('An envelope with the answer, signed.'),
       403: soapReply('A fault: the sender is not known, or the message cannot be trusted.'),
       404: page('There is no such realm.'),
+      500: soapReply('A fault: the request is no envelope with the message that this path takes.'),
     },
   },
   config: { events: ['SAML_SSO'] satisfies EventType[] },

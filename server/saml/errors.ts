@@ -53,3 +53,6 @@ export class SamlRefused extends Error {
     this.provider = provider
   }
 }
+
+/** A request over SOAP that holds no message which the endpoint takes. */
+export class NoSoapMessage extends SamlRefused {}

@@ -177,23 +177,32 @@ describe.each(backends)('artifacts on $name', (backend) => {
     expect(await isEmpty(await resolve(artifact))).toBe(false)
   })
 
-  it.each<[string, Asked]>([
+  it.each<[string, Asked, status?: number]>([
     ['unsigned', { key: null }],
     ['signed by another', { key: stranger.privateKey }],
     ['of an unknown sender', { issuer: 'https://unknown.example' }],
     ['old', { at: Date.now() - 7 * 60_000 }],
     ['for another endpoint', { attributes: ' Destination="https://x.example"' }],
     ['changed', { spoil: (xml) => xml.replace('Version="2.0"', 'Version="2.0" Consent="x"') }],
-    ['another message', { spoil: (xml) => xml.replaceAll('ArtifactResolve', 'LogoutRequest') }],
-    ['there twice', { spoil: (xml) => `${xml}${xml.replace(/ ID="[^"]*"/, ' ID="_x"')}` }],
-  ])('answers a fault to a request that is %s, and keeps the artifact', async (_what, asked) => {
-    const { artifact } = await newArtifact()
-    const { status, body } = await resolve(artifact, asked)
-    expect([status, body.includes('<soap:Fault>')]).toEqual([403, true])
-    const fault = readElement(body, { root: xmlName('soap:Envelope') })
-    expect(only(fault, 'soap:Body', 'soap:Fault').children).toHaveLength(2)
-    expect(await isEmpty(await resolve(artifact))).toBe(false)
-  })
+    [
+      'another message',
+      { spoil: (xml) => xml.replaceAll('ArtifactResolve', 'LogoutRequest') },
+      500,
+    ],
+    ['there twice', { spoil: (xml) => `${xml}${xml.replace(/ ID="[^"]*"/, ' ID="_x"')}` }, 500],
+    ['malformed', { spoil: (xml) => `${xml}<` }, 500],
+    ['not there', { spoil: () => '' }, 500],
+  ])(
+    'answers a fault to a request that is %s, and keeps the artifact',
+    async (_what, asked, told = 403) => {
+      const { artifact } = await newArtifact()
+      const { status, body } = await resolve(artifact, asked)
+      expect([status, body.includes('<soap:Fault>')]).toEqual([told, true])
+      const fault = readElement(body, { root: xmlName('soap:Envelope') })
+      expect(only(fault, 'soap:Body', 'soap:Fault').children).toHaveLength(2)
+      expect(await isEmpty(await resolve(artifact))).toBe(false)
+    },
+  )
 
   it('gives nothing to a service provider that is disabled', async () => {
     const { artifact } = await newArtifact()

@@ -17,12 +17,13 @@ import {
   type Template,
   XmlRefused,
 } from '#server/xml/index.ts'
-import { envelopeOf, sendFault, sendSoap } from '#server/xml/messages/soap.ts'
+import { envelopeOf, sendSoap } from '#server/xml/messages/soap.ts'
 import { artifactPath, freshIssuer, type RealmRoute, urlOf } from '../addresses.ts'
 import { issuerElement } from '../assertion/assertion.ts'
 import { type SignerFor, statusElement } from '../assertion/response.ts'
 import { checkHeader } from '../bindings/message-header.ts'
 import { receiveSoap } from '../bindings/receive.ts'
+import { refuseSoap } from '../bindings/refuse-soap.ts'
 import { describeSoap } from '../description.ts'
 import { SamlRefused } from '../errors.ts'
 import { createFailures } from '../failures.ts'
@@ -83,7 +84,7 @@ export const resolveRoutes = (parts: ResolveParts) => {
     } catch (error) {
       if (!(error instanceof SamlRefused || error instanceof XmlRefused)) throw error
       await failures.recordRefusal({ request, issuer }, error)
-      return sendFault(reply, 403, error.message)
+      return refuseSoap(reply, error)
     }
   }
 

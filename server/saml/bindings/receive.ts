@@ -21,7 +21,7 @@ import {
   XmlRefused,
   xmlName,
 } from '#server/xml/index.ts'
-import { SamlRefused } from '../errors.ts'
+import { NoSoapMessage, SamlRefused } from '../errors.ts'
 import { findServiceProvider, optionsOf, type ServiceProvider } from '../service-provider.ts'
 import { checkRelayState } from './relay-state.ts'
 
@@ -170,14 +170,26 @@ export const checkSignedBy = (
     gated(() => algorithmOf(message), provider),
   )
 
+/** Where the message stands: the root of the document, and the way down from there. */
+interface MessagePlace {
+  readonly root: XmlName
+  readonly path: readonly XmlName[]
+}
+
+/** The message as it came. */
+const outerOf = (received: string, { root, path }: MessagePlace): XmlElement =>
+  path.reduce(
+    onlyChild,
+    gated(() => readElement(received, { root })),
+  )
+
 /** What is signed inside a document, or the document's message where it may be unsigned. */
 const readMessage = async (
   received: string,
-  { root, path }: { readonly root: XmlName; readonly path: readonly XmlName[] },
+  { root, path }: MessagePlace,
   options: ReceiveOptions,
+  outer = outerOf(received, { root, path }),
 ): Promise<Omit<ReceivedRequest, 'relayState'>> => {
-  const document = gated(() => readElement(received, { root }))
-  const outer = gated(() => path.reduce(onlyChild, document))
   const provider = await senderOf(options.issuer, outer)
   if (!isSigned(outer)) {
     if (mustBeSigned(options, provider)) throw unsigned(provider)
@@ -203,6 +215,14 @@ export const receivePost = async (
   return { ...read, relayState: form.relayState }
 }
 
+const inEnvelope = (envelope: string, place: MessagePlace): XmlElement => {
+  try {
+    return outerOf(envelope, place)
+  } catch (error) {
+    throw error instanceof SamlRefused ? new NoSoapMessage(error.message) : error
+  }
+}
+
 /** SOAP (SAML Bindings §3.2): the envelope. No browser vouches for anything here, so the message must be signed. */
 export const receiveSoap = async (
   envelope: string,
@@ -210,6 +230,8 @@ export const receiveSoap = async (
 ): Promise<ReceivedRequest> => {
   const root = xmlName('soap:Envelope')
   const path = [xmlName('soap:Body'), xmlName(options.name)]
-  const read = await readMessage(envelope, { root, path }, { ...options, signedOnly: true })
+  const place = { root, path }
+  const outer = inEnvelope(envelope, place)
+  const read = await readMessage(envelope, place, { ...options, signedOnly: true }, outer)
   return { ...read, relayState: undefined }
 }

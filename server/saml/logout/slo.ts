@@ -15,7 +15,7 @@ import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import { XmlRefused } from '#server/xml/index.ts'
-import { envelopeOf, sendFault, sendSoap } from '#server/xml/messages/soap.ts'
+import { envelopeOf, sendSoap } from '#server/xml/messages/soap.ts'
 import { freshIssuer, type HandleRoute, type RealmRoute, sloPath, urlOf } from '../addresses.ts'
 import { formOf } from '../bindings/forms.ts'
 import { checkHeader } from '../bindings/message-header.ts'
@@ -26,6 +26,7 @@ import {
   receiveRedirect,
   receiveSoap,
 } from '../bindings/receive.ts'
+import { refuseSoap } from '../bindings/refuse-soap.ts'
 import { describePage, describeStatus } from '../description.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
 import { createFailures } from '../failures.ts'
@@ -208,7 +209,7 @@ export const sloRoutes = (parts: SloParts) => {
     } catch (error) {
       if (!(error instanceof SamlRefused || error instanceof XmlRefused)) throw error
       await failures.recordRefusal(visit, error)
-      return sendFault(reply, 403, error.message)
+      return refuseSoap(reply, error)
     }
   }
 

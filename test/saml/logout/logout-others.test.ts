@@ -466,15 +466,16 @@ describe.each(backends)('the other applications of a session on $name', (backend
     it('answers a fault to what is unsigned, old, or wrapped', async () => {
       const id = newRequestId()
       const bare = logoutRequest(site, known, { id })
-      for (const xml of [
-        bare,
-        signed(bare, id, { key: stranger.privateKey }),
-        ask({ at: Date.now() - 7 * 60_000 }),
-        `${bare}${ask()}`,
-        '<x/>',
-      ]) {
+      for (const [xml, told] of [
+        [bare, 403],
+        [signed(bare, id, { key: stranger.privateKey }), 403],
+        [ask({ at: Date.now() - 7 * 60_000 }), 403],
+        // What is wrong in SOAP itself (SAML Bindings §3.2.3.3).
+        [`${bare}${ask()}`, 500],
+        ['<x/>', 500],
+      ] as const) {
         const { status, body } = await soap(xml)
-        expect([status, body.includes('<soap:Fault>')]).toEqual([403, true])
+        expect([status, body.includes('<soap:Fault>')]).toEqual([told, true])
       }
       expect(await isSignedIn(site, alice)).toBe(true)
     })
