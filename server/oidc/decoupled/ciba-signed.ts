@@ -38,7 +38,9 @@ export const createSignedAuthentication = (
       if (!beside.has(name)) throw invalidRequest(`${name} must be in the signed request`)
     const payload = await read(issuer, client, token)
     const { exp = 0, iat, nbf, jti } = payload
-    if (iat === undefined || nbf === undefined || !jti || jti.length > longestId)
+    // jose does not look at the type of `jti`.
+    const isId = typeof jti === 'string' && jti !== '' && jti.length <= longestId
+    if (iat === undefined || nbf === undefined || !isId)
       throw invalidRequest('the signed request needs iat, nbf and jti')
     try {
       const id = `${client.id} ${jti}`

@@ -109,6 +109,8 @@ describe.each(backends)('signed requests of CIBA on $name', (backend) => {
       await sign({ nbf: undefined }),
       await sign({ iat: undefined }),
       await sign({ jti: undefined }),
+      await sign({ jti: true as never }),
+      await sign({ jti: { toString: 1 } as never }),
       await sign({ request: 'x' }),
       await sign({ user_code: '1234' }),
     ])
