@@ -26,7 +26,10 @@ export const limits = defineSection({
     headerLimit: bytes(16 * 1024, 1024 * 1024, 'Largest request line and headers together'),
     urlLimit: bytes(8 * 1024, 1024 * 1024, 'Longest path and query'),
     headersTimeout: seconds(15, 'Time in which the headers must have arrived'),
-    requestTimeout: seconds(60, 'Time in which the whole request must have arrived'),
+    requestTimeout: seconds(
+      60,
+      'Time in which the whole request must have arrived, and for which a client may read nothing of the response',
+    ),
     keepAliveTimeout: seconds(65, 'Time an idle connection stays open; more than that of a proxy'),
     shutdownDelay: Type.Integer({
       default: 0,

@@ -21,6 +21,7 @@ import { messageFault } from './guards/message-guard.ts'
 import { pathFault } from './guards/path-guard.ts'
 import { securityHeaders } from './headers.ts'
 import { parseJsonBytes } from './json.ts'
+import { endStalledReaders } from './limits/stalled-readers.ts'
 import { RequestLog } from './request-log.ts'
 import { followRoutes } from './route-table.ts'
 import { createValidation, type Validation } from './validation.ts'
@@ -61,6 +62,7 @@ export const createHttp = ({
     bodyLimit: limits.bodyLimit,
     requestTimeout: limits.requestTimeout * 1000,
     keepAliveTimeout: limits.keepAliveTimeout * 1000,
+    connectionTimeout: limits.requestTimeout * 1000,
     http: {
       maxHeaderSize: limits.headerLimit,
       headersTimeout: limits.headersTimeout * 1000,
@@ -82,6 +84,7 @@ export const createHttp = ({
     },
   })
 
+  endStalledReaders(app)
   app.setValidatorCompiler(validation.compiler)
   app.setSerializerCompiler(() => JSON.stringify)
   readJsonOnly(app)

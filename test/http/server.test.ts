@@ -1,9 +1,9 @@
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { type AddressInfo, connect, type Socket } from 'node:net'
 import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { setTimeout as wait } from 'node:timers/promises'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { bareServer } from './bare-server.ts'
 
 const strict = {
@@ -293,6 +293,32 @@ describe('a connection', () => {
       requestTimeout: 60_000,
       keepAliveTimeout: 65_000,
     })
+  })
+
+  it('whose client reads nothing of a response is closed, however much is pipelined on it; a slow handler is not', async () => {
+    const { app: strict } = bareServer({
+      env: { IAMCTL_HEADERS_TIMEOUT: '1', IAMCTL_REQUEST_TIMEOUT: '1' },
+    })
+    strict.get('/large', async () => 'x'.repeat(1_000_000))
+    strict.get('/slow', async () => {
+      await wait(2500)
+      return 'done'
+    })
+    await strict.listen({ host: '127.0.0.1', port: 0 })
+    const { port } = strict.server.address() as AddressInfo
+    const closed = (async () => {
+      const [accepted] = (await once(strict.server, 'connection')) as [Socket]
+      await once(accepted, 'close')
+    })()
+    const stalled = connect(port, '127.0.0.1').pause()
+    onTestFinished(() => void stalled.destroy())
+    stalled.on('error', () => {})
+    stalled.write('GET /large HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(50))
+    await once(strict.server, 'connection')
+    const slow = await fetch(`http://127.0.0.1:${port}/slow`)
+    expect(await slow.text()).toBe('done')
+    await closed
+    await strict.close()
   })
 
   it('that sends its headers too slowly gets 408', async () => {
