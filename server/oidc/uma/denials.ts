@@ -187,7 +187,8 @@ export const createDenials = ({
   return async (denied) => {
     const { context, ticket } = denied
     if (!ticket) return requestDenied('not authorized')
-    const wanted = flagIn(context.form, 'submit_request', false) ? await requestsOf(denied) : []
+    // UMA 2.0 Grant §3.3.6 leaves the question to the server; a client of Keycloak, which asks unless told, may forbid it.
+    const wanted = flagIn(context.form, 'submit_request', true) ? await requestsOf(denied) : []
     for (let round = 1; ; round += 1)
       try {
         return await answer(denied, ticket, wanted)

@@ -44,8 +44,11 @@ describe.each(backends)('a resource of a user ($name)', (backend) => {
   })
 
   it('is asked for by a ticket, granted by the owner, and used until that ends', async () => {
-    const ticket = await site.ticket(wanted)
-    const asked = await site.rpt(tokenOfBob, { ticket, submit_request: 'true' })
+    const quiet = { ticket: await site.ticket(wanted), submit_request: 'false' }
+    expect((await site.rpt(tokenOfBob, quiet)).body.error).toBe('request_denied')
+    expect((await sharing(alice)).requests).toEqual([])
+    // UMA 2.0 Grant §3.3.6 has no such parameter: a client need not know it.
+    const asked = await site.rpt(tokenOfBob, { ticket: await site.ticket(wanted) })
     expect([asked.status, asked.body.error]).toEqual([403, 'request_submitted'])
     const waiting = await site.rpt(tokenOfBob, { ticket: asked.body.ticket })
     expect(waiting.body.error).toBe('request_submitted')

@@ -253,7 +253,7 @@ export const umaTicket = (parts: UmaTicketParts): Grant => {
       claim_token: 'An id token of the requesting party, or claims in base64url.',
       claim_token_format: 'The format of the claim_token.',
       rpt: 'An RPT whose permissions are asked for again.',
-      submit_request: 'Whether owners are asked for what is denied.',
+      submit_request: 'Whether owners are asked for what is denied of a ticket; true unless told.',
       response_mode: 'decision or permissions instead of a token.',
       response_include_resource_name: 'Whether permissions carry names; true unless told.',
       response_permissions_limit: 'The most permissions to answer.',
