@@ -2,20 +2,23 @@
  * Assertions by which clients authenticate (RFC 7523 §2.2, §3; OIDC Core §9): JWTs that a client makes about itself,
  * for this issuer alone, for five minutes at most, each good once. Clocks may differ by a minute.
  *
- * The audience is one string: the issuer, the token endpoint, or the endpoint that is called (RFC 7523 §3, RFC 9126 §2,
- * CIBA Core §7.1), and the issuer alone under a FAPI profile (FAPI 2.0 §5.3.2.1). A list is refused: another audience could
+ * The audience is one string: the issuer, the token endpoint by any of its paths, or the endpoint that is called (RFC 7523 §3,
+ * RFC 9126 §2, CIBA Core §7.1), and the issuer alone under a FAPI profile (FAPI 2.0 §5.3.2.1). A list is refused: another audience could
  * replay the assertion.
  */
 
 import { decodeJwt, decodeProtectedHeader, type JWTHeaderParameters, type JWTPayload } from 'jose'
 import { isFapi } from '#schemas/access/client-profile.ts'
 import { clientSigningAlgorithms, secretSigningAlgorithms } from '#schemas/kinds/clients/client.ts'
+import { own } from '#schemas/own.ts'
 import { typeOf, type VerifyJwt } from '#server/keys/remote/verify-jwt.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { ConstraintError, type Storage } from '#server/storage/contract.ts'
 import type { TokenClient } from '#server/tokens/client.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
+import type { Issuer } from '#server/tokens/issuers.ts'
 import { invalidClient, invalidRequest } from '../errors.ts'
+import { keycloakPaths } from '../keycloak-paths.ts'
 import type { Parameters } from '../parameters.ts'
 import { assertionType } from '../vocabulary.ts'
 import { signingAlgorithmsFor } from './client-keys.ts'
@@ -74,6 +77,13 @@ const isShortLived = ({ exp = 0, iat }: JWTPayload, now: number): boolean =>
 /** What the client wrote, short and in one line. */
 const shown = (value: unknown): string => JSON.stringify(value ?? null).slice(0, 300)
 
+const tokenPath = '/token'
+
+const tokenEndpointsOf = ({ url, settings }: Issuer): string[] =>
+  [tokenPath, ...(settings.keycloakPaths ? [own(keycloakPaths, tokenPath) ?? tokenPath] : [])].map(
+    (path) => `${url}${path}`,
+  )
+
 const audienceFault = (
   { aud }: JWTPayload,
   { issuer, endpointOf }: Attempt,
@@ -81,7 +91,7 @@ const audienceFault = (
 ): string | undefined => {
   const ours = isFapi(doc)
     ? [issuer.url]
-    : [...new Set([issuer.url, `${issuer.url}/token`, endpointOf()])]
+    : [...new Set([issuer.url, ...tokenEndpointsOf(issuer), endpointOf()])]
   return typeof aud === 'string' && ours.includes(aud)
     ? undefined
     : `its assertion has the audience ${shown(aud)}, which must be one of ${ours.join(', ')}`

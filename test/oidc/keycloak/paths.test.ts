@@ -217,7 +217,7 @@ describe.each(backends)("Keycloak's paths on $name", (backend) => {
       expect(claimsOf(body.access_token)).not.toHaveProperty('preferred_username')
     })
 
-    it('are the audience of client assertions, each its own', async () => {
+    it('are the audience of client assertions, each its own, and that of tokens everywhere', async () => {
       const { publicKey, privateKey } = await generateKeyPair('ES256')
       await site.client({
         clientId: 'signer',
@@ -247,6 +247,10 @@ describe.each(backends)("Keycloak's paths on $name", (backend) => {
       expect(await send(`${below}/token`, alias)).toBe(200)
       expect(await send(`${below}/token`, site.issuer)).toBe(200)
       expect(await send(`${below}/token`, 'https://elsewhere.example')).toBe(401)
+      const ciba = `${below}/ext/ciba/auth`
+      const audiences = [alias, `${site.issuer}${ciba}`, `${site.issuer}/token`, site.issuer]
+      for (const audience of audiences) expect(await send(ciba, audience), audience).not.toBe(401)
+      expect(await send(ciba, `${site.issuer}${below}/revoke`)).toBe(401)
     })
 
     it('take AuthnRequests whose Destination is the path, and answer metadata', async () => {
