@@ -110,7 +110,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
     storage, copy, clock, keyring, recorder, metrics, messaging, users, credentials, sessions, tokens, broker, realm, http, baseUrl,
     master,
   })
-  const saml = openSaml({ storage, clock, outgoing, recorder, metrics, jobs, keys, sessions, tokens, realm, http, signIn })
+  const saml = openSaml({ storage, clock, logger, outgoing, recorder, metrics, jobs, keys, sessions, tokens, realm, http, signIn })
   const { beginSamlLogout } = saml
   const provisioning = openProvisioning({ storage, clock, logger, secrets, outgoing, recorder, metrics, tokens, realm, http })
   const signals = openSignals({ storage, clock, logger, outgoing, vault, recorder, jobs, audit, tokens })

@@ -7,6 +7,7 @@ import type { FastifyRequest } from 'fastify'
 import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { AuditEvent } from '#server/audit/event.ts'
+import type { Refusals } from '#server/audit/floods/refusals.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { printable } from '#server/users/names.ts'
 import { SamlRefused } from './errors.ts'
@@ -20,38 +21,49 @@ export interface FailedVisit {
   readonly issuer: Pick<Issuer, 'name'>
 }
 
+export interface FailureParts {
+  readonly recorder: Pick<Recorder, 'append'>
+  readonly refusals: Pick<Refusals, 'record'>
+}
+
 export const createFailures = (
-  recorder: Pick<Recorder, 'append'>,
+  { recorder, refusals }: FailureParts,
   type: Extract<AuditEvent['type'], 'SAML_SSO' | 'LOGOUT'>,
 ) => {
-  const record = async (
+  const eventOf = (
     { request, issuer }: FailedVisit,
     { id }: { readonly id: string },
     detail: string,
-  ): Promise<void> => {
-    await recorder.append(
-      [],
-      [
-        {
-          type,
-          realm: issuer.name,
-          actor: id,
-          sourceIp: request.ip,
-          outcome: 'FAILURE',
-          resourceType: SamlClient.resourceType,
-          resourceId: id,
-          detail: printable(detail, longestDetail),
-        },
-      ],
-    )
-  }
+  ): AuditEvent => ({
+    type,
+    realm: issuer.name,
+    actor: id,
+    sourceIp: request.ip,
+    outcome: 'FAILURE',
+    resourceType: SamlClient.resourceType,
+    resourceId: id,
+    detail: printable(detail, longestDetail),
+  })
 
   return {
-    record,
-    /** Records a refusal that names a service provider; every other error leaves no event. */
+    record: async (
+      visit: FailedVisit,
+      provider: { readonly id: string },
+      detail: string,
+    ): Promise<void> => {
+      await recorder.append([], [eventOf(visit, provider, detail)])
+    },
+    /**
+     * Records a refusal that names a service provider; every other error leaves no event. Anybody can name one, so that a flood
+     * is counted. Its cause has no words of the sender.
+     */
     recordRefusal: async (visit: FailedVisit, error: unknown): Promise<void> => {
-      if (error instanceof SamlRefused && error.provider)
-        await record(visit, error.provider, error.message)
+      if (!(error instanceof SamlRefused) || !error.provider) return
+      await refusals.record({
+        event: eventOf(visit, error.provider, error.message),
+        cause: `refused messages (${type}) in the name of the service provider ${error.provider.id}`,
+        isKnown: true,
+      })
     },
   }
 }

@@ -3,6 +3,7 @@
 import type { FastifyPluginAsync } from 'fastify'
 import { bindingUrns } from '#schemas/drivers/saml.ts'
 import type { Recorder } from '#server/audit/audit.ts'
+import { createRefusals } from '#server/audit/floods/refusals.ts'
 import type { HttpArea } from '#server/http/open.ts'
 import { installPageErrors } from '#server/http/pages/page-errors.ts'
 import type { ErrorPage } from '#server/http/pages/pages.ts'
@@ -10,6 +11,7 @@ import type { Jobs } from '#server/jobs/queue.ts'
 import type { KeysArea } from '#server/keys/open.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import type { Logger } from '#server/platform/logger.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { RealmArea } from '#server/realm/open.ts'
 import { createFetchMetadata } from '#server/saml-metadata/fetch-metadata.ts'
@@ -57,6 +59,7 @@ import { ssoProtocol } from './sso/sso-protocol.ts'
 export interface SamlNeeds {
   readonly storage: Storage
   readonly clock: Clock
+  readonly logger: Logger
   readonly outgoing: Pick<Outgoing, 'request'>
   readonly recorder: Recorder
   readonly metrics: Pick<Metrics, 'tokenIssued' | 'samlLogout'>
@@ -101,6 +104,7 @@ export const openSaml = (needs: SamlNeeds) => {
   const pages = http.pages.with(samlPages)
   const { realmKeys, signingKeys } = keys
   const trip = signIn.roundTrip(ssoProtocol)
+  const refusals = createRefusals({ recorder, clock, logger: needs.logger })
   const samlSessions = createSamlSessions({ storage, clock })
   const nameIds = createNameIds({ storage, clock, subjects })
   const signerFor = createSignerFor({ realmKeys, clock })
@@ -122,7 +126,7 @@ export const openSaml = (needs: SamlNeeds) => {
     signerFor,
     keyUses,
   })
-  const addSso = ssoRoutes({ clock, issuers, recorder, trip, flow })
+  const addSso = ssoRoutes({ clock, issuers, recorder, refusals, trip, flow })
   const messages = createLogoutMessages({ signerFor, clock })
   const logouts = createLogouts({ storage, clock })
   const logoutFlow = createLogoutFlow({
@@ -139,6 +143,7 @@ export const openSaml = (needs: SamlNeeds) => {
       clock,
       issuers,
       recorder,
+      refusals,
       metrics,
       sessions,
       samlSessions,
@@ -155,7 +160,7 @@ export const openSaml = (needs: SamlNeeds) => {
       flow: logoutFlow,
       framesOf,
     })
-  const addResolve = resolveRoutes({ clock, issuers, recorder, signerFor, artifacts })
+  const addResolve = resolveRoutes({ clock, issuers, recorder, refusals, signerFor, artifacts })
   const addMetadata = metadataRoutes({
     clock,
     issuers,
@@ -215,6 +220,7 @@ export const openSaml = (needs: SamlNeeds) => {
           tell,
           contextOf: errorContext(pages, issuers),
         })
+        app.addHook('onClose', refusals.close)
         takeForms(app)
         takeSoap(app)
         addKeycloakPaths(app, issuers, keycloakPaths)

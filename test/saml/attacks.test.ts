@@ -236,6 +236,20 @@ describe.each(anyBackend)('attacks on the identity provider on $name', (backend)
       expect(details.every((one) => one.length <= 500)).toBe(true)
     })
 
+    it('counts floods of refused requests, which anybody can send in the name of a service provider', async () => {
+      const forged = askUrl(site, { attributes: { Destination: 'https://x.example' } })
+      const total = async (): Promise<number> =>
+        (await site.admin('GET', '/events?type=SAML_SSO&outcome=FAILURE&size=1')).body.total
+      const refuse = (times: number) =>
+        Promise.all(Array.from({ length: times }, () => site.get(forged.slice(site.issuer.length))))
+      for (let sent = 0; sent < 120; sent += 20) await refuse(20)
+      const [before, began] = [await total(), Date.now()]
+      expect(before).toBeGreaterThan(50)
+      await refuse(20)
+      // One each second, the first of the cause, and the number of a minute that ends.
+      expect((await total()) - before).toBeLessThan(4 + (Date.now() - began) / 1000)
+    })
+
     it('refuses a signed form where no certificate can verify it', async () => {
       const ask = (id = newRequestId()) => authnRequest(site, { id, issuer: bare })
       expect((await post(ask())).status).toBe(303)

@@ -6,6 +6,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Recorder } from '#server/audit/audit.ts'
+import type { Refusals } from '#server/audit/floods/refusals.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import {
@@ -34,13 +35,14 @@ export interface ResolveParts {
   readonly clock: Clock
   readonly issuers: Issuers
   readonly recorder: Pick<Recorder, 'append'>
+  readonly refusals: Pick<Refusals, 'record'>
   readonly signerFor: SignerFor
   readonly artifacts: Artifacts
 }
 
 export const resolveRoutes = (parts: ResolveParts) => {
-  const { clock, issuers, recorder, signerFor, artifacts } = parts
-  const failures = createFailures(recorder, 'SAML_SSO')
+  const { clock, issuers, recorder, refusals, signerFor, artifacts } = parts
+  const failures = createFailures({ recorder, refusals }, 'SAML_SSO')
 
   const answer = async (
     issuer: Issuer,

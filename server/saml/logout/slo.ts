@@ -5,6 +5,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Recorder } from '#server/audit/audit.ts'
+import type { Refusals } from '#server/audit/floods/refusals.ts'
 import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { FramesOf } from '#server/sessions/front-channel.ts'
@@ -40,6 +41,7 @@ export interface SloParts {
   readonly clock: Clock
   readonly issuers: Issuers
   readonly recorder: Pick<Recorder, 'append'>
+  readonly refusals: Pick<Refusals, 'record'>
   readonly metrics: Pick<Metrics, 'samlLogout'>
   readonly sessions: Pick<Sessions, 'find'>
   readonly samlSessions: SamlSessions
@@ -62,8 +64,8 @@ const nameOf = (isResponse: boolean): Message =>
 
 export const sloRoutes = (parts: SloParts) => {
   const { clock, issuers, recorder, sessions, samlSessions, browser, messages, endSessions } = parts
-  const { flow, framesOf, metrics } = parts
-  const failures = createFailures(recorder, 'LOGOUT')
+  const { flow, framesOf, metrics, refusals } = parts
+  const failures = createFailures({ recorder, refusals }, 'LOGOUT')
 
   const visitOf = async (
     request: FastifyRequest<RealmRoute>,

@@ -6,6 +6,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { nameIdFormatOf } from '#schemas/drivers/saml.ts'
 import type { Recorder } from '#server/audit/audit.ts'
+import type { Refusals } from '#server/audit/floods/refusals.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'
 import type { Issuers } from '#server/tokens/issuers.ts'
@@ -38,6 +39,7 @@ export interface SsoParts {
   readonly clock: Clock
   readonly issuers: Issuers
   readonly recorder: Recorder
+  readonly refusals: Pick<Refusals, 'record'>
   readonly trip: SsoTrip
   readonly flow: SsoFlow
 }
@@ -54,8 +56,8 @@ const warnOfLength = ({ request }: ProtocolVisit, received: ReceivedRequest): vo
     )
 }
 
-export const ssoRoutes = ({ clock, issuers, recorder, trip, flow }: SsoParts) => {
-  const failures = createFailures(recorder, 'SAML_SSO')
+export const ssoRoutes = ({ clock, issuers, recorder, refusals, trip, flow }: SsoParts) => {
+  const failures = createFailures({ recorder, refusals }, 'SAML_SSO')
 
   const visitOf = async (
     request: FastifyRequest<RealmRoute>,
