@@ -36,7 +36,7 @@ describe.each(backends)('security events ($name)', (backend) => {
     expect([added.status, added.body]).toEqual([200, undefined])
     await own.newPassword(own.bob)
     await own.newPassword(own.alice)
-    await expect.poll(() => own.polled(id), { timeout: 5000 }).toHaveLength(1)
+    await expect.poll(() => own.polled(id)).toHaveLength(1)
     const [event] = await own.polled(id)
     expect(event).toMatchObject({
       iss: own.site.issuer,
@@ -124,7 +124,7 @@ describe.each(backends)('security events ($name)', (backend) => {
     const path = `/users/${own.bob.id}/credentials`
     const { body: codes } = await own.site.admin('POST', path, { type: 'recovery-codes' })
     await own.site.admin('DELETE', `${path}/recovery-codes/${codes.id}`)
-    await expect.poll(() => own.polled(id), { timeout: 5000 }).toHaveLength(2)
+    await expect.poll(() => own.polled(id)).toHaveLength(2)
     const told = (await own.polled(id)).map(
       ({ events }) => (events as Record<string, object>)[`${caep}credential-change`],
     )
@@ -145,7 +145,7 @@ describe.each(backends)('security events ($name)', (backend) => {
     await endSessionsOf(own.alice)
     const told = []
     for (const id of streams) {
-      await expect.poll(() => own.polled(id), { timeout: 5000 }).toHaveLength(1)
+      await expect.poll(() => own.polled(id)).toHaveLength(1)
       told.push(...(await own.polled(id)))
     }
     expect(told[0]).toMatchObject({
@@ -223,7 +223,7 @@ describe.each(backends)('security events ($name)', (backend) => {
     const begun = Date.now()
     await endSessionsOf(own.alice)
     await own.newPassword(own.alice)
-    await expect.poll(() => own.receiver.at('/caep').length, { timeout: 5000 }).toBe(2)
+    await expect.poll(() => own.receiver.at('/caep').length).toBe(2)
     expect(Date.now() - begun).toBeLessThan(5000)
     const sets = own.receiver.at('/caep').map(({ body }) => body)
     for (const set of sets) expect(decodeProtectedHeader(set).alg).toBe('RS256')
