@@ -63,9 +63,9 @@ export const describeSoap = (operationId: string, summary: string) => ({
     tags: ['saml'],
     response: {
       200: soapReply('An envelope with the answer, signed.'),
+      400: soapReply('A fault: the request is no envelope with the message that this path takes.'),
       403: soapReply('A fault: the sender is not known, or the message cannot be trusted.'),
       404: page('There is no such realm.'),
-      500: soapReply('A fault: the request is no envelope with the message that this path takes.'),
     },
   },
   config: { events: ['SAML_SSO'] satisfies EventType[] },

@@ -187,11 +187,11 @@ describe.each(backends)('artifacts on $name', (backend) => {
     [
       'another message',
       { spoil: (xml) => xml.replaceAll('ArtifactResolve', 'LogoutRequest') },
-      500,
+      400,
     ],
-    ['there twice', { spoil: (xml) => `${xml}${xml.replace(/ ID="[^"]*"/, ' ID="_x"')}` }, 500],
-    ['malformed', { spoil: (xml) => `${xml}<` }, 500],
-    ['not there', { spoil: () => '' }, 500],
+    ['there twice', { spoil: (xml) => `${xml}${xml.replace(/ ID="[^"]*"/, ' ID="_x"')}` }, 400],
+    ['malformed', { spoil: (xml) => `${xml}<` }, 400],
+    ['not there', { spoil: () => '' }, 400],
   ])(
     'answers a fault to a request that is %s, and keeps the artifact',
     async (_what, asked, told = 403) => {

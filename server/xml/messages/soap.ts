@@ -30,10 +30,7 @@ export const envelope = (message: Template): string =>
 export const sendSoap = (reply: FastifyReply, message: Template): FastifyReply =>
   reply.type(soapType).send(envelope(message))
 
-/**
- * An exchange that is refused is answered 403, an error of SOAP itself 500 (SAML Bindings §3.2.3.3); the fault tells the operator of
- * the sender why.
- */
+/** An exchange that is refused is answered 403 (SAML Bindings §3.2.3.3); the fault tells the operator of the sender why. */
 export const sendFault = (reply: FastifyReply, status: number, text: string): FastifyReply =>
   sendSoap(
     reply.code(status),
