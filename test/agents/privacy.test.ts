@@ -31,6 +31,9 @@ describe.each(backends)('the owner of an agent on $name', (backend) => {
       name: 'album',
       owner: 'wilhelmina-once',
     })
+    const policies = `/clients/${client.id}/authz/policies`
+    const people = { name: 'people', type: 'user', users: ['Wilhelmina-Once', 'other-one'] }
+    const policy = await world.must('POST', policies, people)
     const user = await world.must('GET', `/users/${userId}`)
     await world.must('PUT', `/users/${userId}`, { ...user, username: 'wilhelmina-now' })
     const { consents } = await world.must('GET', `/users/${userId}/gdpr/export`)
@@ -47,6 +50,8 @@ describe.each(backends)('the owner of an agent on $name', (backend) => {
     expect((await dumpDatabase(storage)).toLowerCase()).toContain('wilhelmina')
     await world.must('DELETE', `/users/${userId}/gdpr`)
     expect((await dumpDatabase(storage)).toLowerCase()).not.toContain('wilhelmina')
+    const { users } = await world.must('GET', `${policies}/${policy.id}`)
+    expect(users.toSorted()).toEqual([userId, 'other-one'].toSorted())
     // The document stands, is written as before, and its owner is nobody.
     const left = await world.must('GET', `/agents/${agent.id}`)
     expect(left).toMatchObject({ name: 'helper', description: 'helps', ownerUserId: userId })
