@@ -67,6 +67,17 @@ describe.each(backends)('client registration on $name', (backend) => {
     expect(body.client_id_issued_at).toBeGreaterThan(1_700_000_000)
   })
 
+  it('limits the requests of a network: one host may use all addresses of an IPv6 /64', async () => {
+    const from = async (remoteAddress: string): Promise<number> => {
+      const url = new URL(`${site.issuer}/connect/register`).pathname
+      const body = { method: 'POST', url, payload: {}, remoteAddress } as const
+      return (await site.server.app.inject(body)).statusCode
+    }
+    const sent = Array.from({ length: 130 }, (_, n) => from(`2001:db8:1:2::${n.toString(16)}`))
+    expect((await Promise.all(sent)).filter((status) => status === 429).length).toBeGreaterThan(0)
+    expect(await from('2001:db8:1:3::1')).toBe(401)
+  })
+
   it('makes a client that users sign in to, after they are asked', async () => {
     const { client_id: clientId, client_secret: secret } = await registered()
     const page = await newPerson(site).signIn(authorizeUrl(site, { clientId }))

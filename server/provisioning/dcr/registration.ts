@@ -1,6 +1,7 @@
 /** Client registration below the issuer: its routes, their limits, and requests of pages of other origins. */
 
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { addressGroup } from '#server/http/client-address.ts'
 import type { MapError } from '#server/http/errors.ts'
 import type { SlowRefusal } from '#server/http/limits/slow-refusals.ts'
 import { createMemoryLimiter, rateLimited } from '#server/http/rate-limit.ts'
@@ -53,7 +54,8 @@ export const registration = (parts: RegistrationParts): Endpoint => {
         [all, 'POST'],
         [one, 'GET, PUT, DELETE'],
       ])
-      const limited = { onRequest: rateLimited(limiter, ({ ip }) => ip), bodyLimit: longestBody }
+      const keyOf = ({ ip }: FastifyRequest): string => addressGroup(ip)
+      const limited = { onRequest: rateLimited(limiter, keyOf), bodyLimit: longestBody }
       app.post<RealmRoute>(all, { ...limited, ...describeRegister }, register)
       app.get<ClientRoute>(one, { ...limited, ...describeManaged.read }, manage.read)
       app.put<ClientRoute>(one, { ...limited, ...describeManaged.update }, manage.update)

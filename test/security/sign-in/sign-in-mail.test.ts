@@ -111,6 +111,26 @@ describe.each([
   )
 })
 
+describe('the registration form', () => {
+  it('limits a network: one host may use all addresses of an IPv6 /64', async () => {
+    await behindProxy.settings({ registrationAllowed: true })
+    behindProxy.clock.advance(3_600_000)
+    const from = async (address: string): Promise<number> => {
+      const browser = behindProxy.browser()
+      const path = `${login}/register`
+      await browser.open(path)
+      const _csrf = browser.cookies.get('XSRF-TOKEN') ?? ''
+      // Counted, and refused before it costs a hash.
+      const fields = { _csrf, username: 'spray', email: 'spray@shop.example', password: 'short' }
+      return (await browser.post(path, fields, { 'x-forwarded-for': address })).status
+    }
+    const statuses: number[] = []
+    for (let n = 1; n <= 11; n += 1) statuses.push(await from(`2001:db8:1:2::${n.toString(16)}`))
+    expect(statuses).toEqual([...Array(10).fill(400), 429])
+    expect(await from('2001:db8:1:3::1')).toBe(400)
+  })
+})
+
 describe('an address that is claimed', () => {
   let username = ''
   let email = ''

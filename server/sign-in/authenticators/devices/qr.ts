@@ -5,6 +5,7 @@
  */
 
 import type { Approvals } from '#server/credentials/devices/approvals.ts'
+import { addressGroup } from '#server/http/client-address.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { signInGuard } from '#server/sessions/begun-sign-ins.ts'
@@ -43,7 +44,8 @@ export const qr = (parts: Parts): Step => {
   /** Nothing where the browser or the address has had enough. */
   const newPicture = async (context: StepContext) => {
     const { browser, address } = context
-    const tooMany = (await browsers.take(browser)) > 0 || (await addresses.take(address)) > 0
+    const tooMany =
+      (await browsers.take(browser)) > 0 || (await addresses.take(addressGroup(address))) > 0
     return tooMany ? undefined : ask(context, 'qr')
   }
 

@@ -9,6 +9,7 @@ import { Problem } from '#schemas/problems.ts'
 import type { AuditEvent } from '#server/audit/event.ts'
 import type { Factors } from '#server/credentials/factors/factors.ts'
 import type { Passwords } from '#server/credentials/passwords/passwords.ts'
+import { addressGroup } from '#server/http/client-address.ts'
 import { type FieldErrors, passwordErrors } from '#server/http/pages/pages.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
@@ -154,7 +155,8 @@ export const register = (parts: Parts): Step => {
       const invitation = await invitationOf(context)
       const missing = lackOf(context, invitation, form)
       if (missing) return wrong(missing)
-      if ((await limiter.take(address)) > 0) return { ...refused('too-many', 429), values }
+      if ((await limiter.take(addressGroup(address))) > 0)
+        return { ...refused('too-many', 429), values }
       let user: UserRow
       try {
         user = rowOf(context, invitation, form)
