@@ -14,7 +14,13 @@ import type { Directory, DirectoryUrl } from './directory.ts'
 import { stableIdOf } from './entries/entry.ts'
 import { filterForAll, parseFilter } from './entries/filter.ts'
 import { accountControl, personAttributes } from './entries/person.ts'
-import { generalizedTimeMs, mostFailuresOf, readFacts, strictestLock } from './passwords/lockout.ts'
+import {
+  generalizedTimeMs,
+  mostFailuresOf,
+  readFacts,
+  readServerPolicy,
+  strictestLock,
+} from './passwords/lockout.ts'
 
 export interface CheckParts {
   readonly outgoing: Outgoing
@@ -235,6 +241,11 @@ const hasOwnPolicies = async (connection: Connection): Promise<boolean> => {
   return entries.length > 0
 }
 
+/** Only administrators may read the password policy of a new 389 Directory Server. */
+const hidesPolicy = async (connection: Connection): Promise<boolean> =>
+  /^389 /.test((await valueAt(connection, '', 'vendorName')) ?? '') &&
+  (await readServerPolicy(connection)) === undefined
+
 const lockFindings = async (connection: Connection, directory: Directory): Promise<Finding[]> => {
   const facts = await readFacts(connection, directory)
   if (directory.protocol === 'ad' && facts.own.size === 0 && (await hasOwnPolicies(connection)))
@@ -243,6 +254,14 @@ const lockFindings = async (connection: Connection, directory: Directory): Promi
         'directory-lockout',
         'some accounts have a fine-grained password policy that the bind user may not read: failures on the sign-in page can lock them',
         'give the bind user the right to read CN=Password Settings Container,CN=System of the domain',
+      ),
+    ]
+  if (directory.protocol === 'ldap' && (await hidesPolicy(connection)))
+    return [
+      warning(
+        'directory-lockout',
+        'the bind user may not read the password policy of the directory: failures on the sign-in page can lock accounts there',
+        'give the bind user the right to read passwordLockout, passwordMaxFailure and passwordResetFailureCount of cn=config',
       ),
     ]
   const lock = strictestLock(facts)

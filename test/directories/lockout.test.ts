@@ -87,6 +87,65 @@ describe.each(anyBackend)('a directory that locks accounts, on $name', (backend)
   })
 })
 
+describe.each(anyBackend)('389 Directory Server, which locks accounts, on $name', (backend) => {
+  let ldap: LdapServer
+  let it_: DirectorySite
+  const global: LdapEntry = {
+    dn: 'cn=config',
+    attributes: {
+      passwordLockout: ['on'],
+      passwordMaxFailure: ['3'],
+      passwordResetFailureCount: ['600'],
+    },
+  }
+  const own: LdapEntry = {
+    dn: `cn=of-ada,cn=nsPwPolicyContainer,${base}`,
+    attributes: { objectClass: ['ldapsubentry', 'passwordpolicy'], passwordLockout: ['on'] },
+  }
+  const generalizedTime = (ms: number): string =>
+    `${new Date(ms).toISOString().replaceAll(/[-:T]|\..*/g, '')}Z`
+  beforeAll(async () => {
+    const root = { namingContexts: ['dc=corp,dc=example'], vendorName: ['389 Project'] }
+    ldap = await startLdap([bindUser, { dn: '', attributes: root }])
+    ldap.faults.bind = (dn, password) => {
+      const uid = /^uid=([^,]+)/.exec(dn)?.[1] ?? ''
+      if (uid === '' || password === secretOf(uid)) return undefined
+      const entry = ldap.entries.find((one) => one.dn === dn)
+      set(ldap, dn, {
+        passwordRetryCount: [String(Number(entry?.attributes['passwordRetryCount']?.[0] ?? 0) + 1)],
+        retryCountResetTime: [generalizedTime(Date.now() + 600_000)],
+      })
+      return { code: 49 }
+    }
+    it_ = await openDirectorySite(backend)
+  })
+  afterAll(async () => {
+    await it_?.close()
+    await ldap?.close()
+  })
+
+  it.each([
+    ['of the server', global, 'ada'],
+    ['of a subtree or of a user', own, 'eve'],
+  ])('gets no more wrong passwords than the policy %s leaves open', async (_whose, policy, uid) => {
+    ldap.entries = [...ldap.entries.slice(0, 2), policy, entryOf(uid), entryOf('bob')]
+    await it_.provide(configFor(ldap.url))
+    ldap.forget()
+    for (let i = 0; i < 4; i += 1) await it_.grant(uid, `wrong ${i}`)
+    const before = { passwordRetryCount: ['2'], retryCountResetTime: [generalizedTime(0)] }
+    set(ldap, `uid=bob,${base}`, before)
+    expect((await it_.grant('bob', secretOf('bob'))).status).toBe(200)
+    expect(ldap.binds.filter((dn) => dn === `uid=${uid},${base}`)).toHaveLength(2)
+  })
+
+  it('is reported by doctor where the bind user may not read its policy', async () => {
+    ldap.entries = [...ldap.entries.slice(0, 2), entryOf('ada')]
+    expect(await findingsOf(it_)).toContain('directory-lockout warning')
+    ldap.entries.push(global)
+    expect(await findingsOf(it_)).toContain('directory-lockout ok')
+  })
+})
+
 describe.each(anyBackend)('a directory that locks by the first failure, on $name', (backend) => {
   let ldap: LdapServer
   let it_: DirectorySite

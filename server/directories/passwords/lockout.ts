@@ -3,7 +3,7 @@
  * directory, where it would lock the user out of everything: we stop one attempt below.
  */
 
-import { EqualityFilter, PresenceFilter } from 'ldapts'
+import { AndFilter, EqualityFilter, OrFilter, PresenceFilter } from 'ldapts'
 import type { Connection } from '../connection/connection.ts'
 import { resultCodes } from '../connection/errors.ts'
 import type { Directory } from '../directory.ts'
@@ -37,7 +37,9 @@ const resultantPolicy = 'msDS-ResultantPSO'
 
 /** Attributes that count failures, of an entry of a user, and the policy that they are judged by. */
 export const countingAttributes = ({ protocol }: Pick<Directory, 'protocol'>): string[] =>
-  protocol === 'ad' ? ['badPwdCount', 'badPasswordTime', resultantPolicy] : ['pwdFailureTime']
+  protocol === 'ad'
+    ? ['badPwdCount', 'badPasswordTime', resultantPolicy]
+    : ['pwdFailureTime', 'passwordRetryCount', 'retryCountResetTime']
 
 /** One attempt below the lock. In a directory that locks at the first failure this would be no attempt at all, so one is made. */
 export const mostFailuresOf = ({ threshold }: LockPolicy): number => Math.max(1, threshold - 1)
@@ -81,6 +83,10 @@ export const failuresOf = (entry: Entry, { windowMs }: LockPolicy, now: number):
   const isCounted = (at: number): boolean => now - at < windowMs
   const count = Number(entry.first('badPwdCount') ?? 0)
   if (count > 0) return isCounted(fileTimeMs(entry.first('badPasswordTime'))) ? count : 0
+  // 389 Directory Server writes the count, and when it begins again.
+  const retries = Number(entry.first('passwordRetryCount') ?? 0)
+  if (retries > 0)
+    return now < generalizedTimeMs(entry.first('retryCountResetTime') ?? '') ? retries : 0
   return entry.values('pwdFailureTime').map(generalizedTimeMs).filter(isCounted).length
 }
 
@@ -146,6 +152,48 @@ const domainFacts = async (connection: Connection, root: Entry): Promise<Directo
   }
 }
 
+const localPolicies = new AndFilter({
+  filters: [
+    // Without this class in the filter, the server hides them.
+    new EqualityFilter({ attribute: 'objectClass', value: 'ldapsubentry' }),
+    new EqualityFilter({ attribute: 'objectClass', value: 'passwordpolicy' }),
+  ],
+})
+const allPolicies = new OrFilter({
+  filters: [new EqualityFilter({ attribute: 'objectClass', value: 'pwdPolicy' }), localPolicies],
+})
+const overlayAttributes = ['pwdMaxFailure', 'pwdLockout', 'pwdFailureCountInterval']
+const serverAttributes = ['passwordLockout', 'passwordMaxFailure', 'passwordResetFailureCount']
+
+/** The password policy of 389 Directory Server for all users; those of subtrees and users have the same attributes. */
+export const readServerPolicy = async (connection: Connection): Promise<Entry | undefined> => {
+  const { entries } = await connection.search({
+    base: 'cn=config',
+    scope: 'base',
+    // A filter by objectClass would need the right to read it too.
+    filter: new PresenceFilter({ attribute: 'passwordLockout' }),
+    attributes: serverAttributes,
+  })
+  return entries[0]
+}
+
+const isOn = (value: string | undefined): boolean => /^(?:on|true|1)$/i.test(value ?? '')
+
+const policyIn = (entry: Entry): LockPolicy | undefined => {
+  if (isOn(entry.first('pwdLockout')))
+    return policyOf(
+      Number(entry.first('pwdMaxFailure') ?? 0),
+      Number(entry.first('pwdFailureCountInterval') ?? 0) * 1000,
+    )
+  // What a policy of 389 Directory Server leaves out has these values there.
+  return isOn(entry.first('passwordLockout'))
+    ? policyOf(
+        Number(entry.first('passwordMaxFailure') ?? 3),
+        Number(entry.first('passwordResetFailureCount') ?? 600) * 1000,
+      )
+    : undefined
+}
+
 /** A user's own policy is known only from an attribute that few may read: the strictest of all is taken. */
 const policyFacts = async (
   connection: Connection,
@@ -155,15 +203,14 @@ const policyFacts = async (
   const context = root.values('namingContexts').find((one) => isBelow(userSearchBase, one))
   const { entries } = await connection.search({
     base: context ?? userSearchBase,
-    filter: new EqualityFilter({ attribute: 'objectClass', value: 'pwdPolicy' }),
-    attributes: ['pwdMaxFailure', 'pwdLockout', 'pwdFailureCountInterval'],
+    filter: allPolicies,
+    attributes: [...overlayAttributes, ...serverAttributes],
     sizeLimit: 50,
   })
-  const policies = entries.flatMap((entry) => {
-    if (entry.first('pwdLockout')?.toUpperCase() !== 'TRUE') return []
-    const seconds = Number(entry.first('pwdFailureCountInterval') ?? 0)
-    return policyOf(Number(entry.first('pwdMaxFailure') ?? 0), seconds * 1000) ?? []
-  })
+  const server = await readServerPolicy(connection)
+  const policies = [...entries, ...(server ? [server] : [])].flatMap(
+    (entry) => policyIn(entry) ?? [],
+  )
   return { ...noFacts, lock: strictest(policies) }
 }
 
