@@ -17,6 +17,10 @@ const publicMembers = ['n', 'e', 'x', 'y']
 
 /** RFC 7518 §3.3, §3.5. */
 const shortestModulus = 2048
+/** Bits that OpenSSL verifies with. */
+const longestModulus = 16_384
+/** Bits, FIPS 186-5 §A.1.1. */
+const longestExponent = 256
 
 const readable = (key: Key): KeyObject | undefined => {
   try {
@@ -37,12 +41,14 @@ const spellingFault = (key: Key, read: KeyObject): PublicKeyFault | undefined =>
     : unusable(`${odd.join(' and ')} must be base64url without padding, in as few bytes as needed`)
 }
 
-const modulusOf = (read: KeyObject): bigint => {
-  const { n = '' } = read.export({ format: 'jwk' })
-  return BigInt(`0x${Buffer.from(String(n), 'base64url').toString('hex')}`)
-}
-
 const rsaFault = (read: KeyObject): PublicKeyFault | undefined => {
+  const { n = '', e = '' } = read.export({ format: 'jwk' })
+  const [modulusBytes, exponentBytes] = [Buffer.from(n, 'base64url'), Buffer.from(e, 'base64url')]
+  // Before the details: Node.js takes the square of their length to read them, seconds for an exponent of 100 kB.
+  if (exponentBytes.length * 8 > longestExponent)
+    return unusable(`has an exponent of more than ${longestExponent} bits (FIPS 186-5 §A.1.1)`)
+  if (modulusBytes.length * 8 > longestModulus)
+    return unusable(`has more than ${longestModulus} bits, which is more than can be verified`)
   const { modulusLength = 0, publicExponent = 0n } = read.asymmetricKeyDetails ?? {}
   if (modulusLength < shortestModulus)
     return unusable(
@@ -51,7 +57,7 @@ const rsaFault = (read: KeyObject): PublicKeyFault | undefined => {
   // With e = 1 everything is its own signature; an even e has no inverse (RFC 8017 §3.1).
   if (publicExponent < 3n || publicExponent % 2n === 0n)
     return unusable(`has the exponent ${publicExponent}: it must be odd and 3 at least`)
-  const modulus = modulusOf(read)
+  const modulus = BigInt(`0x${modulusBytes.toString('hex')}`)
   if (modulus % 2n === 0n) return unusable('has an even modulus: it is not an RSA key')
   return hasRocaFingerprint(modulus)
     ? unusable('can be factored (ROCA, CVE-2017-15361): make a new pair with other software')

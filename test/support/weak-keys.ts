@@ -58,6 +58,12 @@ export const respelled = (text: string): string => {
 export const weakKeys: readonly (readonly [string, JsonWebKey])[] = [
   ['has the exponent 1', { ...good, e: 'AQ' }],
   ['has an even exponent', { ...good, e: 'AQAC' }],
+  // Of 100 kB, it took the server seconds to read.
+  ['has an exponent as long as its modulus', { ...good, e: good.n ?? '' }],
+  [
+    'has a modulus that is too long to verify with',
+    { ...good, n: base64url((1n << 16_400n) + number(randomBytes(2000)) * 2n + 1n) },
+  ],
   ['has 1024 bits', rsa(1024)],
   [
     'has an even modulus',
