@@ -5,7 +5,9 @@
  * `peers` needs programs that npm does not have, such as a browser (`npm run test:peers`). `.ci/run` runs them all.
  *
  * `npm run test:long` runs every file of `server` on SQLite and on PostgreSQL. `npm test` does so with the files about
- * storage (`both-databases`), and divides the others between the two (`on-sqlite`, `on-postgres`).
+ * storage (`both-databases`), and divides the others between the two (`on-sqlite`, `on-postgres`). `npm run test:long`
+ * starts a process for every command of `process`; `npm test` does so for the first run of each command, and for
+ * those that need it (test/support/processes/warm/run.ts).
  *
  * Files share a worker (isolation costs 0.3 s for every file that imports the server), so no test may use
  * `vi.mock` or leave a changed global behind.
@@ -13,6 +15,7 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
+import { isLong } from './test/support/run/chance.ts'
 import { LongestFirst } from './test/support/run/longest-first.ts'
 import { SummaryReporter } from './test/support/run/summary-reporter.ts'
 
@@ -84,7 +87,11 @@ export default defineConfig({
         { name: 'on-postgres', include: inTurn(1), env: { BACKENDS: 'postgres' } },
       ].map((project) => ({ extends: true as const, test: { ...server, ...project } })),
       ...[
-        { name: 'process', include: [commands] },
+        {
+          name: 'process',
+          include: [commands],
+          env: { IAMCTL_TEST_WARM: isLong ? '0' : '1' },
+        },
         { name: 'operations', include: [operations] },
       ].map((project) => ({
         extends: true as const,

@@ -103,7 +103,8 @@ const newCaller = (server: string) => {
   onTestFinished(home.remove)
   return (command: readonly string[]) => {
     const env = command[0] === 'login' ? {} : { IAMCTL_TOKEN: 'token' }
-    return home.run(command, { input, env: env as Record<string, string> })
+    const piped = command.includes('-') ? { input } : {}
+    return home.run(command, { ...piped, env: env as Record<string, string> })
   }
 }
 
@@ -137,8 +138,9 @@ describe('an answer that breaks the protocol', () => {
     const run = newCaller(
       await startServer((socket) => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n')
-        const more = (): void => {
-          if (!socket.destroyed) socket.write(part, more)
+        // After an error Node.js asks for more until memory ends, and calls the socket destroyed only then.
+        const more = (error?: Error | null): void => {
+          if (!error && !socket.destroyed) socket.write(part, more)
         }
         more()
       }),

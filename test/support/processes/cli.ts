@@ -1,9 +1,11 @@
 /** The built CLI, run to its end: with a home of its own, and with nothing of the environment that steers it. */
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { execa } from 'execa'
+import { inject } from 'vitest'
+import { canBeWarm, runWarm } from './warm/run.ts'
 
 export const bundle = fileURLToPath(new URL('../../../dist/cli.js', import.meta.url))
 
@@ -30,6 +32,19 @@ export interface Home {
   readonly remove: () => void
 }
 
+const timeout = 60_000
+
+/** Set for the project `process`: commands run in processes that have run others. */
+const isWarm = process.env['IAMCTL_TEST_WARM'] === '1'
+
+/** The first run of every command starts a process of its own, which has to load what the command needs. */
+const hasRun = ([word = '']: readonly string[]): boolean => {
+  const mark = join(inject('runFolder'), `has-run-${encodeURIComponent(word)}`)
+  if (existsSync(mark)) return true
+  writeFileSync(mark, '')
+  return false
+}
+
 const inherited = ['PATH', 'TMPDIR', 'LANG'] as const
 
 /** A new home folder. */
@@ -45,13 +60,16 @@ export const newHome = (env: Readonly<Record<string, string>> = {}): Home => {
     folder,
     env: all,
     run: async (args, { env: more = {}, cwd = folder, input } = {}) => {
+      const command = { script: bundle, args, cwd, env: { ...all, ...more } }
+      if (isWarm && input === undefined && canBeWarm(command) && hasRun(args))
+        return runWarm(command, timeout)
       const { exitCode, stdout, stderr } = await execa(process.execPath, [bundle, ...args], {
-        env: { ...all, ...more },
+        env: command.env,
         extendEnv: false,
         cwd,
         reject: false,
         stripFinalNewline: false,
-        timeout: 60_000,
+        timeout,
         ...(input === undefined ? { stdin: 'ignore' } : { input }),
       })
       return { code: exitCode, stdout, stderr }
