@@ -1,10 +1,11 @@
 /**
  * Assertions by which clients authenticate (RFC 7523 §2.2, §3; OIDC Core §9): JWTs that a client makes about itself,
- * for this issuer alone, for five minutes at most, each good once. Clocks may differ by a minute.
+ * for this issuer alone, each good once, and for five minutes at most: after its `iat`, which counts where `exp` is later, because
+ * libraries ask for ten minutes or an hour (pyoidc, Authlib). Clocks may differ by a minute.
  *
- * The audience is one string: the issuer, the token endpoint by any of its paths, or the endpoint that is called (RFC 7523 §3,
- * RFC 9126 §2, CIBA Core §7.1), and the issuer alone under a FAPI profile (FAPI 2.0 §5.3.2.1). A list is refused: another audience could
- * replay the assertion.
+ * The audience is the issuer, the token endpoint by any of its paths, or the endpoint that is called (RFC 7523 §3, RFC 9126 §2,
+ * CIBA Core §7.1). In a list every value must be one of them: any other audience could replay the assertion. Under a FAPI profile it
+ * is the issuer, as a string (FAPI 2.0 §5.3.2.1).
  */
 
 import { decodeJwt, decodeProtectedHeader, type JWTHeaderParameters, type JWTPayload } from 'jose'
@@ -70,9 +71,15 @@ export const presentedAssertion = (
   }
 }
 
-const isShortLived = ({ exp = 0, iat }: JWTPayload, now: number): boolean =>
-  exp - now <= longestLife + tolerance &&
-  (iat === undefined || (iat - now <= tolerance && now - iat <= longestLife + tolerance))
+/** Seconds since 1970 after which the assertion is no longer accepted, clocks aside. */
+const endOf = ({ exp = 0, iat }: JWTPayload): number =>
+  iat === undefined ? exp : Math.min(exp, iat + longestLife)
+
+const isOfNow = (payload: JWTPayload, now: number): boolean => {
+  const { iat = now } = payload
+  const left = endOf(payload) - now
+  return left >= -tolerance && left <= longestLife + tolerance && iat - now <= tolerance
+}
 
 /** What the client wrote, short and in one line. */
 const shown = (value: unknown): string => JSON.stringify(value ?? null).slice(0, 300)
@@ -92,7 +99,8 @@ const audienceFault = (
   const ours = isFapi(doc)
     ? [issuer.url]
     : [...new Set([issuer.url, ...tokenEndpointsOf(issuer), endpointOf()])]
-  return typeof aud === 'string' && ours.includes(aud)
+  const named = typeof aud === 'string' || !isFapi(doc) ? [aud ?? []].flat() : []
+  return named.length > 0 && named.every((one) => ours.includes(one))
     ? undefined
     : `its assertion has the audience ${shown(aud)}, which must be one of ${ours.join(', ')}`
 }
@@ -111,8 +119,8 @@ const faultOf = (
   if (foreign.length > 0) return `its assertion is a signed request: it has ${foreign.join(', ')}`
   if (typeof jti !== 'string' || jti === '' || jti.length > longestId)
     return `its assertion needs a jti of ${longestId} characters at most`
-  if (!isShortLived(payload, now))
-    return `its assertion is valid for more than ${longestLife} seconds, or is expired or not yet valid`
+  if (!isOfNow(payload, now))
+    return `its assertion was made more than ${longestLife} seconds ago, has no iat and a later exp than that, or is not yet valid`
   return audienceFault(payload, attempt, client)
 }
 
@@ -120,8 +128,8 @@ const faultOf = (
 export const createAssertionCheck = ({ storage, grantsStore, clock }: AssertionParts) => {
   /** Durable before anything is answered: of any number of equal assertions, on any node, one passes. */
   const isFirst = async (realm: string, { id }: TokenClient, payload: JWTPayload) => {
-    const { jti = '', exp = 0 } = payload
-    const until = (exp + tolerance) * 1000
+    const { jti = '' } = payload
+    const until = (endOf(payload) + tolerance) * 1000
     try {
       await storage.append(grantsStore.once(realm, purpose, `${id} ${jti}`, until))
       return true

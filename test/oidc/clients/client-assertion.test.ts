@@ -170,7 +170,8 @@ describe.each(backends)('client assertions on $name', (backend) => {
   it.each<[string, () => Record<string, unknown>]>([
     ['another audience', () => ({ aud: 'https://other.example' })],
     ['an audience of several', () => ({ aud: [site.issuer, 'https://other.example'] })],
-    ['a list as audience', () => ({ aud: [site.issuer] })],
+    ['an empty list as audience', () => ({ aud: [] })],
+    ['a list in a list as audience', () => ({ aud: [[site.issuer]] })],
     ['the audience of another endpoint', () => ({ aud: `${site.issuer}/par` })],
     ['another realm as audience', () => ({ aud: site.issuer.replace('acme', 'master') })],
     ['no audience', () => ({ aud: undefined })],
@@ -182,8 +183,9 @@ describe.each(backends)('client assertions on $name', (backend) => {
     ['an empty jti', () => ({ jti: '' })],
     ['no exp', () => ({ exp: undefined })],
     ['an exp in the past', () => ({ exp: seconds() - 61 })],
-    ['an exp in the far future', () => ({ exp: seconds() + 3600 })],
-    ['an iat of long ago', () => ({ iat: seconds() - 3600 })],
+    ['an exp in the far future without iat', () => ({ exp: seconds() + 3600, iat: undefined })],
+    ['an iat of long ago', () => ({ iat: seconds() - 3600, exp: seconds() + 3600 })],
+    ['an iat and exp to come', () => ({ iat: seconds() + 120, exp: seconds() + 3600 })],
     ['an iat to come', () => ({ iat: seconds() + 120 })],
     ['an nbf to come', () => ({ nbf: seconds() + 120 })],
   ])('refuses %s', async (_title, change) => {
@@ -212,6 +214,25 @@ describe.each(backends)('client assertions on $name', (backend) => {
           wrong.push(`${called} ${isTaken ? 'takes' : 'refuses'} ${audience}`)
       }
     expect(wrong).toEqual([])
+  })
+
+  it('takes a list of audiences that are all its own, as pyoidc and openid-client 5 send it (RFC 7519 §4.1.3)', async () => {
+    const aud = [site.issuer, `${site.issuer}/token`]
+    for (const list of [aud, aud.slice(0, 1), aud.slice(1)])
+      expect((await send(await signed({ ...good(), aud: list }))).status).toBe(200)
+  })
+
+  it('takes an exp of an hour, as Authlib asks for it, for five minutes after iat, and still once', async () => {
+    const long = () => ({ ...good(), exp: seconds() + 3600 })
+    const [used, kept, late] = await Promise.all([signed(long()), signed(long()), signed(long())])
+    expect((await send(used)).status).toBe(200)
+    now += 300_000
+    expect((await send(kept)).status).toBe(200)
+    expect(await refusal(used)).toEqual([401, 'invalid_client'])
+    now += 61_000
+    for (const one of [used, late]) expect(await refusal(one)).toEqual([401, 'invalid_client'])
+    const [event] = await site.events('CLIENT_LOGIN')
+    expect(event?.detail).toContain('was made more than 300 seconds ago')
   })
 
   it('says in the audit event which audience was wrong, and what it must be', async () => {
