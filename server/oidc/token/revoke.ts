@@ -119,7 +119,8 @@ export const revoke = (parts: RevokeParts): Endpoint => {
       throw invalidRequest('the token was not issued to this client')
     }
     if (found) await write(issuer, found, 'SUCCESS', request.ip)
-    return reply.code(200).send()
+    // Clients ignore the body (§2.2), but simple-oauth2 takes nothing but JSON for an answer.
+    return reply.type('application/json; charset=utf-8').send('{}')
   }
 
   return {
@@ -136,7 +137,11 @@ export const revoke = (parts: RevokeParts): Endpoint => {
         },
         required: ['token'],
         replies: {
-          200: { description: 'It is not good any more.', type: 'null' },
+          200: {
+            description: 'It is not good any more: an empty object.',
+            type: 'object',
+            additionalProperties: false,
+          },
           ...refusals(400, 401),
         },
         events: ['CLIENT_LOGIN', 'REVOKE_GRANT'],

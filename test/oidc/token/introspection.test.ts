@@ -156,8 +156,10 @@ describe.each(backends)('introspection and revocation on $name', (backend) => {
 
   it('ends a token that its client revokes, for everybody and at once', async () => {
     const token = await site.token(service)
-    const { status, body } = await site.post('/revoke', as(service, token))
-    expect([status, body]).toEqual([200, ''])
+    const { status, headers, body } = await site.post('/revoke', as(service, token))
+    // simple-oauth2 and @fastify/oauth2 throw where the answer is no JSON, and then leave the refresh token as it is.
+    expect(headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect([status, body]).toEqual([200, {}])
     expect(await isActive(api, token)).toBe(false)
     expect((await site.events('REVOKE_GRANT'))[0]).toMatchObject({
       outcome: 'SUCCESS',
