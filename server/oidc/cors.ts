@@ -1,7 +1,7 @@
 /**
  * Cross-origin requests. Metadata and keys are public. Elsewhere the origin must be one of the web origins of the
  * authenticated client; an origin is never reflected from the request alone
- * (CVE-2026-37977). Cookies never count: credentials are not allowed anywhere. Introspection and CIBA refuse public
+ * (CVE-2026-37977). Cookies never count, and are allowed for keycloak-js alone (`allowCookiesOf`). Introspection and CIBA refuse public
  * clients, so that no page has a reason to call them: they answer no preflight (test/oidc/discovery/cors.test.ts has the table).
  */
 
@@ -31,6 +31,15 @@ export const allowOriginOf = (
   reply.header('vary', 'Origin')
   if (doc.webOrigins.includes(origin))
     reply.header(allowOriginHeader, origin).header('access-control-expose-headers', shownHeaders)
+}
+
+/**
+ * keycloak-js asks for tokens with `credentials: 'include'`, whose answer a page may read only with this header (Fetch §3.3.5). The
+ * token endpoint reads no cookie and sets none: the answer is the same without. To be called after `allowOriginOf`.
+ */
+export const allowCookiesOf = ({ settings }: Issuer, reply: FastifyReply): void => {
+  if (settings.keycloakPaths && reply.hasHeader(allowOriginHeader))
+    reply.header('access-control-allow-credentials', 'true')
 }
 
 interface Known {

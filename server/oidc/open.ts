@@ -5,6 +5,7 @@ import { createRefusals } from '#server/audit/floods/refusals.ts'
 import type { HttpArea } from '#server/http/open.ts'
 import type { Logger } from '#server/platform/logger.ts'
 import type { SignInArea } from '#server/sign-in/open.ts'
+import { addCookieCheck } from '#server/tokens/keycloak/cookie-check.ts'
 import { addKeycloakPaths } from '#server/tokens/keycloak/paths.ts'
 import { authorizeProtocol } from './authorize/authorize-protocol.ts'
 import { createFindPending } from './authorize/pending-sign-in.ts'
@@ -83,6 +84,7 @@ export const openOidc = (needs: OidcNeeds) => {
       takeForms(app)
       addKeycloakPaths(app, issuers, keycloakPaths)
       for (const endpoint of endpoints) endpoint.routes(app)
+      addCookieCheck(app, issuers)
     }) satisfies FastifyPluginAsync,
   }
 }

@@ -6,7 +6,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Issuers } from '#server/tokens/issuers.ts'
 import type { AuthenticateClient } from '../client-auth/authenticate-client.ts'
-import { allowOriginOf, type Preflights } from '../cors.ts'
+import { allowCookiesOf, allowOriginOf, type Preflights } from '../cors.ts'
 import { clientParameters, describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
 import { unauthorizedClient, unsupportedGrantType } from '../errors.ts'
@@ -69,6 +69,7 @@ export const token = (parts: TokenEndpointParts): Endpoint => {
     const shown = await grant?.clientByToken?.(issuer, request)
     const client = shown ?? (await authenticateClient(issuer, request, form)).client
     allowOriginOf(client, request, reply)
+    allowCookiesOf(issuer, reply)
     // After the client: a page can read an error only once it is known whose page it is.
     form.require('grant_type')
     if (!grant) throw unsupportedGrantType('there is no such grant type')

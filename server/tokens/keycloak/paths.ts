@@ -11,14 +11,14 @@ import type { Issuers } from '../issuers.ts'
 /** Keycloak's path by ours, both below the issuer. */
 export type KeycloakPaths = Readonly<Record<string, string>>
 
-const issuerPath = '/realms/:realm'
+export const issuerPath = '/realms/:realm'
 
 interface RealmRoute {
   Params: { realm: string }
 }
 
 /** Before the body is read. */
-const onlyWithKeycloakPaths =
+export const onlyWithKeycloakPaths =
   (issuers: Pick<Issuers, 'known'>) =>
   async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
     const { realm } = (request as FastifyRequest<RealmRoute>).params

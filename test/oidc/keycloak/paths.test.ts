@@ -1,5 +1,6 @@
 /** Keycloak's paths and claims: nothing of them without `keycloakPaths`, and with it the same endpoints at both paths. */
 
+import { createHash } from 'node:crypto'
 import { createRemoteJWKSet, exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#server/platform/ids.ts'
@@ -36,6 +37,7 @@ const aliases = [
   ['POST', `${below}/auth/device`],
   ['POST', `${below}/ext/par/request`],
   ['POST', `${below}/ext/ciba/auth`],
+  ['GET', `${below}/3p-cookies/step1.html`],
   ['GET', '/protocol/saml'],
   ['POST', '/protocol/saml'],
   ['GET', '/protocol/saml/descriptor'],
@@ -128,6 +130,37 @@ describe.each(backends)("Keycloak's paths on $name", (backend) => {
       const other = site.issuer.replace(/acme$/, 'other')
       expect((await fetch(`${other}${below}/certs`)).status).toBe(404)
       expect((await fetch(`${site.issuer}nothing${below}/certs`)).status).toBe(404)
+    })
+
+    it('tell keycloak-js in a frame of any page that cookies do not reach frames', async () => {
+      const page = await ask('GET', `${below}/3p-cookies/step1.html`)
+      expect(page.headers.get('content-type')).toBe('text/html; charset=utf-8')
+      const policy = page.headers.get('content-security-policy') ?? ''
+      expect(policy).not.toContain('frame-ancestors')
+      expect(page.headers.get('x-frame-options')).toBeNull()
+      const [, script = ''] = /<script>(.*)<\/script>/.exec(await page.text()) ?? []
+      expect(script).toBe("parent.postMessage('unsupported', '*')")
+      const hash = createHash('sha256').update(script).digest('base64')
+      expect(policy).toBe(`default-src 'none'; script-src 'sha256-${hash}'`)
+    })
+
+    it('let the pages of a client, and no others, read tokens that they ask for with cookies, as keycloak-js does', async () => {
+      const pages = { clientId: 'pages', publicClient: true, redirectUris: [redirectUri] }
+      const webOrigins = ['https://app.example']
+      await site.client({ ...pages, grantTypes: ['authorization_code'], webOrigins })
+      const fields = { grant_type: 'authorization_code', client_id: 'pages', code: 'x' }
+      const allowed = async (path: string, origin: string) => {
+        const { headers } = await site.post(path, { ...fields, token: 'x' }, { origin })
+        return ['origin', 'credentials'].map((of) => headers.get(`access-control-allow-${of}`))
+      }
+      for (const path of ['/token', `${below}/token`]) {
+        expect(await allowed(path, 'https://app.example')).toEqual(['https://app.example', 'true'])
+        expect(await allowed(path, 'https://evil.example')).toEqual([null, null])
+      }
+      expect(await allowed('/revoke', 'https://app.example')).toEqual(['https://app.example', null])
+      await turn(false)
+      expect(await allowed('/token', 'https://app.example')).toEqual(['https://app.example', null])
+      await turn(true)
     })
 
     it('carry a whole sign-in: auth, token, userinfo, certs, introspection, refresh, revocation', async () => {
