@@ -5,9 +5,9 @@ import { execa } from 'execa'
 import { describe, expect, it } from 'vitest'
 import { bytesOf, type Case, cases } from '../adopt/case.ts'
 import { type Estate, newEstate, newRealm } from './fixture/estate.ts'
-import { startWorld } from './fixture/fixture.ts'
+import { sharedWorld } from './fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const put = (folder: string, file: string, text: string): void => {
   mkdirSync(dirname(join(folder, file)), { recursive: true })

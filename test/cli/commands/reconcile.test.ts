@@ -6,10 +6,10 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import type { RoundReport } from '#cli/reconcile/round.ts'
 import { type CliProcess, spawnCli } from '../../support/processes/processes.ts'
 import { type Estate, newEstate, newRealm } from './fixture/estate.ts'
-import { startWorld } from './fixture/fixture.ts'
+import { sharedWorld } from './fixture/fixture.ts'
 import { startProxy } from './fixture/proxy.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const realmFile = (realm: string, description = 'Reads'): string =>
   `realm: ${realm}\nroles:\n  - { name: reader, description: ${description} }\nclients:\n  - { clientId: web, publicClient: true }\n`

@@ -8,9 +8,9 @@ import { skewOf, skewText } from '#cli/client/http/skew.ts'
 import { capabilities } from '#schemas/wire/capabilities.ts'
 import manifest from '../../../package.json' with { type: 'json' }
 import { newEstate, newRealm } from './fixture/estate.ts'
-import { startWorld } from './fixture/fixture.ts'
+import { sharedWorld } from './fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const [major = 0, minor = 0] = manifest.version.split('.').map(Number)
 const other = (by: number): string => `${major}.${minor + by}.0`

@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { describe, expect, it, onTestFinished } from 'vitest'
 import { newHome } from '../../support/processes/cli.ts'
 import { newEstate, newRealm } from './fixture/estate.ts'
-import { startWorld } from './fixture/fixture.ts'
+import { sharedWorld } from './fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const home = () => {
   const made = newHome()

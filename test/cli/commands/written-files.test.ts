@@ -3,9 +3,9 @@ import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'no
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newEstate, newRealm } from './fixture/estate.ts'
-import { startWorld } from './fixture/fixture.ts'
+import { sharedWorld } from './fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const setUp = async () => {
   const realm = newRealm()

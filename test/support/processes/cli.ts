@@ -48,8 +48,11 @@ const hasRun = ([word = '']: readonly string[]): boolean => {
 const inherited = ['PATH', 'TMPDIR', 'LANG'] as const
 
 /** A new home folder. */
-export const newHome = (env: Readonly<Record<string, string>> = {}): Home => {
-  const folder = mkdtempSync(join(tmpdir(), 'iamctl-home-'))
+export const newHome = (
+  env: Readonly<Record<string, string>> = {},
+  parent: string = tmpdir(),
+): Home => {
+  const folder = mkdtempSync(join(parent, 'iamctl-home-'))
   const own: Record<string, string> = { HOME: folder, XDG_CONFIG_HOME: join(folder, '.config') }
   for (const name of inherited) {
     const value = process.env[name]

@@ -1,6 +1,6 @@
 /**
  * Starts the built `dist/cli.js` as a process of its own, the way a user does. Whatever a test file leaves running
- * is killed when the file ends (test/support/processes/end-processes.ts), or by the reaper when the test worker itself dies.
+ * is killed when the file ends (test/support/processes/end-processes.ts), or by the reaper when the test worker itself ends.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,6 +15,8 @@ export interface SpawnOptions {
   /** Added to what the CLI needs of this process's environment; `IAMCTL_…` variables are not inherited. */
   readonly env?: Readonly<Record<string, string>>
   readonly cwd?: string
+  /** It ends with the test worker, and not with the test file. */
+  readonly isForWorker?: boolean
   /** Program and arguments in front of the script, where it is not this Node.js. */
   readonly runtime?: readonly [string, ...string[]]
 }
@@ -64,7 +66,7 @@ const cleanEnvironment = (): NodeJS.ProcessEnv =>
 export const spawnScript = (
   script: string,
   args: readonly string[],
-  { env = {}, cwd, runtime = [process.execPath] }: SpawnOptions = {},
+  { env = {}, cwd, isForWorker = false, runtime = [process.execPath] }: SpawnOptions = {},
 ): CliProcess => {
   const [program, ...before] = runtime
   const child = spawn(program, [...before, script, ...args], {
@@ -84,7 +86,10 @@ export const spawnScript = (
     err += text
   })
   const exited = once(child, 'close').then(([code, signal]): Exit => ({ code, signal }))
-  running.set(child, exited)
+  if (isForWorker)
+    for (const handle of [child, child.stdout, child.stderr] as unknown as NodeJS.Timeout[])
+      handle.unref()
+  else running.set(child, exited)
 
   const findLine = (pattern: RegExp): RegExpExecArray | undefined => {
     // A pattern with the `g` flag would remember where it stopped.

@@ -70,12 +70,18 @@ export const withKeyPairs = (): Readonly<Record<string, string>> => ({
 
 /** Resolves when it is ready. */
 export const startServerProcess = async (
-  { args, env, enter }: Pick<Installation, 'args' | 'env' | 'enter'>,
+  {
+    args,
+    env,
+    enter,
+    isForWorker = false,
+  }: Pick<Installation, 'args' | 'env' | 'enter'> & Pick<SpawnOptions, 'isForWorker'>,
   ...more: readonly string[]
 ): Promise<ServerProcess> => {
   const port = await freePort()
   const server = spawnCli(['server', ...args, '--port', String(port), ...more], {
     env: { ...withKeyPairs(), ...env },
+    isForWorker,
     ...(enter && { runtime: [...enter, process.execPath] }),
   })
   await server.waitForLine(/is ready at/)

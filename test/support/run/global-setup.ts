@@ -56,6 +56,7 @@ export const setup = async (project: TestProject): Promise<(() => Promise<void>)
   root.provide('postgresUrl', postgres.url)
   return async () => {
     await postgres.stop()
-    await rm(folder, { recursive: true, force: true })
+    // A server of a worker may write for a moment after the worker has ended.
+    await rm(folder, { recursive: true, force: true, maxRetries: 5 })
   }
 }

@@ -5,10 +5,10 @@ import { bundle } from '../../../support/processes/cli.ts'
 import { type CliProcess, spawnCli } from '../../../support/processes/processes.ts'
 import { onTerminal } from '../../../support/processes/terminal.ts'
 import { newRealm } from '../fixture/estate.ts'
-import { adminHome, startWorld } from '../fixture/fixture.ts'
+import { adminHome, sharedWorld } from '../fixture/fixture.ts'
 import { startProxy } from '../fixture/proxy.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const realmWithEvents = async (): Promise<string> => {
   const realm = newRealm()

@@ -3,9 +3,9 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { isLong, seed } from '../../../support/run/chance.ts'
 import { type Estate, newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 interface Counts {
   readonly add: number

@@ -1,9 +1,9 @@
 /** Documents that refer to each other leave the files together. */
 import { describe, expect, it } from 'vitest'
 import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 describe('documents that refer to each other', () => {
   it('are destroyed by one apply, also where one is held by what goes along with another', async () => {

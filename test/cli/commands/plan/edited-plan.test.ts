@@ -6,9 +6,9 @@ import { describe, expect, it } from 'vitest'
 import { bundle } from '../../../support/processes/cli.ts'
 import { onTerminal } from '../../../support/processes/terminal.ts'
 import { type Estate, newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 // biome-ignore lint/suspicious/noExplicitAny: a test edits what a plan has, whatever that is
 type Saved = any

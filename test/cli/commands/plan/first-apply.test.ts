@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { signIn } from '../../../support/processes/browserless.ts'
 import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 import { newValues, realmWith, secretDocuments } from '../secrets/secret-documents.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 interface PlannedSecret {
   readonly kind: string

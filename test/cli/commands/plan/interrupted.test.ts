@@ -7,10 +7,10 @@ import { bundle } from '../../../support/processes/cli.ts'
 import { spawnCli } from '../../../support/processes/processes.ts'
 import { onTerminal } from '../../../support/processes/terminal.ts'
 import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 import { startProxy } from '../fixture/proxy.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 /** An apply whose changeset is held on its way to the server until the test lets it go. */
 const held = async (

@@ -1,9 +1,9 @@
 /** `-o markdown`: there is always a document, and no deletion is missing in it. */
 import { describe, expect, it } from 'vitest'
 import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const secret = (realm: string): string =>
   `realm: ${realm}\nclients: [{ clientId: api, secret: "\${env:API_SECRET}" }]\n`

@@ -6,9 +6,9 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const readers = ['validate', 'plan', 'apply --auto-approve', 'drift', 'fmt --check', 'adopt']
 

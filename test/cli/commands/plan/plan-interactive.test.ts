@@ -13,9 +13,9 @@ import {
 import { bundle } from '../../../support/processes/cli.ts'
 import { onTerminal } from '../../../support/processes/terminal.ts'
 import { type Estate, newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const file = (realm: string, roles: readonly string[]): string =>
   [`realm: ${realm}`, 'roles:', ...roles.map((role) => `  - ${role}`), ''].join('\n')

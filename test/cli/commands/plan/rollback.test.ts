@@ -2,9 +2,9 @@
 import { describe, expect, it } from 'vitest'
 import { signIn } from '../../../support/processes/browserless.ts'
 import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const password = 'A long first Password 77!'
 const env = { TOKEN: 'a token that is sent to the target', FIRST_PASSWORD: password }

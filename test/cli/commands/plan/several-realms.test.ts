@@ -1,9 +1,9 @@
 /** Several realms in one command: one that the server refuses is named, and the others are planned and applied. */
 import { describe, expect, it } from 'vitest'
 import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const good = (realm: string, role = 'a'): string => `realm: ${realm}\nroles: [{ name: ${role} }]\n`
 /** Its list is not in the file: only the server knows that there is no such role. */

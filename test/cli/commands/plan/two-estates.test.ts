@@ -1,9 +1,9 @@
 /** Two estates in one realm: each may refer to what the other declares, also within a section that both list. */
 import { describe, expect, it } from 'vitest'
 import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 /** A document of the first estate, and one of the second that names it. */
 const pairs: readonly (readonly [string, string, string, string?])[] = [

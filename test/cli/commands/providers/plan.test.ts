@@ -4,9 +4,9 @@ import { load } from 'js-yaml'
 import { describe, expect, it } from 'vitest'
 import { makeCertificate } from '../../../platform/outgoing/certificates.ts'
 import { type Estate, newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const signing = makeCertificate(['idp.example'], 2048)
 const secrets = {

@@ -2,10 +2,10 @@
 import { describe, expect, it } from 'vitest'
 import { sender } from '../../../xml/keys.ts'
 import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 import { startProxy } from '../fixture/proxy.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const fileOf = (realm: string): string =>
   JSON.stringify({

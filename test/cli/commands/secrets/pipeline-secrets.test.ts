@@ -3,9 +3,9 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const mark = 'nobody-may-see-this'
 const values = {

@@ -11,9 +11,9 @@ import {
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { type Estate, newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const secret = 'a-secret-that-sops-keeps-and-nobody-sees-0123456789'
 

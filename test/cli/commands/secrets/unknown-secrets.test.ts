@@ -5,10 +5,10 @@
 import { describe, expect, it } from 'vitest'
 import type { Cli } from '../../../support/processes/cli.ts'
 import { type Estate, newEstate, newRealm } from '../fixture/estate.ts'
-import { freshHome, startWorld } from '../fixture/fixture.ts'
+import { freshHome, sharedWorld } from '../fixture/fixture.ts'
 import { newValues, realmWith, secretDocuments } from './secret-documents.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const from = (name: string): string => `"\${env:${name}}"`
 const unset = (name: string): string => `(unknown: \${env:${name}} is not set)`

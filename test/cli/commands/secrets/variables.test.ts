@@ -1,9 +1,9 @@
 /** Variables that look like numbers or like true or false, in fields that take text and in fields that do not. */
 import { describe, expect, it } from 'vitest'
 import { newEstate, newRealm } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const texts = [
   '0012345',
