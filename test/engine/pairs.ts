@@ -151,7 +151,8 @@ const loosened = (a: Sketch, b: Sketch): Pair => {
 
 export const pairOf = (first: Sketch, second: Sketch): Pair => {
   const a = mended(first, isBorn)
-  const olds: Old[] = [...born.filter((seed) => !placesOf(a.items).has(placeOf(seed))), ...a.items]
+  const places = placesOf(a.items)
+  const olds: Old[] = [...born.filter((seed) => !places.has(placeOf(seed))), ...a.items]
   const known = new Map(olds.map((old) => [placeOf(old), old]))
   const roughly = standing(second)
   const items = renamed(
