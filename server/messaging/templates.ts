@@ -155,8 +155,17 @@ const inWords =
     return namesOfOthers.has(name) ? withoutOverrides(oneLine(value)) : value
   }
 
-/** "Hello {{user}}," to a person without a name. */
-const greeting = /,?\s*\{\{\s*user\s*\}\}/g
+const addressed = /\{\{\s*user\s*\}\}/
+
+/**
+ * "Hello {{user}}," to a person without a name. The blanks before the name are no part of the pattern, which would take the
+ * square of their number.
+ */
+const withoutName = (body: string): string => {
+  const parts = body.split(addressed)
+  const last = parts.pop() ?? ''
+  return [...parts.map((part) => part.trimEnd().replace(/,$/, '')), last].join('')
+}
 
 /** `meaning` gives undefined for a placeholder that is to stay as it is written. */
 export const render = (
@@ -165,7 +174,7 @@ export const render = (
 ): Rendered => {
   const { subject, html } = template
   const worded = inWords(template, meaning)
-  const body = worded('user') === '' ? template.body.replace(greeting, '') : template.body
+  const body = worded('user') === '' ? withoutName(template.body) : template.body
   const escaped = (name: string): string | undefined => {
     const value = worded(name)
     return value === undefined ? undefined : escapeMarkup(value)

@@ -156,6 +156,17 @@ describe('a message to a person', () => {
     expect(first(written('invitation', locale, undefined))).toBe(greeting)
   })
 
+  it('without a name is rendered in a moment, however many blanks its template has', {
+    timeout: 20_000,
+  }, () => {
+    const blanks = '\t'.repeat(99_000)
+    const text = { html: false, enabled: true, locale: 'en', subject: 'x' }
+    const body = `Hello, {{user}}!${blanks}for {{ user }}`
+    expect(render({ ...text, body }, valuesFor('acme', undefined, {})).text).toBe(
+      `Hello!${blanks}for`,
+    )
+  })
+
   it.each([
     ['win a phone: http://evil.example/x', 'mallory'],
     ['www.evil', 'mallory'],
