@@ -106,18 +106,27 @@ const unreachableHints: Readonly<Record<UnreachableReason, string>> = {
   'no-route': 'check the address, the network and the firewalls on the way',
   timeout: 'try again, or give it longer with --timeout SECONDS',
   closed: 'try again; if the error persists, check whether --server must begin with https://',
-  tls: 'if the certificate is of an authority of your own: NODE_EXTRA_CA_CERTS=ca.pem',
+  tls: 'if the certificate is of an authority of your own: NODE_EXTRA_CA_CERTS=ca.pem, or NODE_USE_SYSTEM_CA=1 for those of this machine',
+  proxy: 'check HTTPS_PROXY, its user and password, and NO_PROXY',
   stranger: '--server (IAMCTL_SERVER) must be the address of an iamctl server',
 }
+
+/** What a sentence of OpenSSL means for the operator. */
+const tlsHints: readonly (readonly [RegExp, string])[] = [
+  [/wrong version number/i, 'the server may use plain http: write http:// in --server'],
+  [/not in the cert/, 'write a name that the certificate has in --server (IAMCTL_SERVER)'],
+  [/expired/, 'the server needs a new certificate, if the clock of this machine is right'],
+  [/not yet valid/, 'check the clock of this machine'],
+]
 
 const ofUnreachable = (error: UnreachableError): Failure => ({
   ...plain,
   exitCode: exitCodes.unreachable,
   code: `unreachable.${error.reason}`,
   message: error.message,
-  hint: /wrong version number/i.test(error.message)
-    ? 'the server may use plain http: write http:// in --server'
-    : unreachableHints[error.reason],
+  hint:
+    tlsHints.find(([words]) => error.reason === 'tls' && words.test(error.message))?.[1] ??
+    unreachableHints[error.reason],
 })
 
 /**

@@ -1,6 +1,5 @@
 /** Makes realms what the files say: shows the plan, asks, and sends one changeset a realm. */
 
-import { readFile } from 'node:fs/promises'
 import manifest from '../../package.json' with { type: 'json' }
 import type { Api } from '../client/api.ts'
 import { hasErrors } from '../diagnostics.ts'
@@ -8,6 +7,7 @@ import { CommandError, exitCodes } from '../exit.ts'
 import { failureOf } from '../failure.ts'
 import { findEstate, sourceNameOf } from '../load/estate.ts'
 import { estateFileName } from '../load/files.ts'
+import { readNamed } from '../named-file.ts'
 import type { ChangesetOptions, SecretOf } from '../planning/changeset.ts'
 import {
   type EstateFiles,
@@ -104,7 +104,7 @@ const sendingOptions = async (
 }
 
 const fromSaved = async (request: ApplyRequest, api: Api, file: string): Promise<Ready> => {
-  const plan = parsePlan(await readFile(file, 'utf8'))
+  const plan = parsePlan((await readNamed(file)).toString('utf8'), file)
   if (plan.server !== api.server)
     throw new CommandError(exitCodes.error, `the plan was made for ${plan.server}`, {
       hint: `this is ${api.server}: plan again, or name the other one with --server`,

@@ -6,6 +6,7 @@ import { type EstateContexts, readEstateContexts } from '../context/estate.ts'
 import { openStore, type Store, type StoredSession, sessionKey } from '../context/store.ts'
 import { type Target, type TargetFlags, targetOf } from '../context/target.ts'
 import { CommandError, exitCodes } from '../exit.ts'
+import { unreadable } from '../named-file.ts'
 import { keptTokens } from '../sign-in/kept-tokens.ts'
 import { refusePlainHttp } from './address.ts'
 import { type Api, createApi } from './api.ts'
@@ -77,9 +78,17 @@ export const openWay = async (options: ConnectOptions): Promise<Way> => {
 
 const firstLine = (text: string): string => text.split(/\r?\n/, 1)[0] ?? ''
 
+const textOf = (file: string): string => {
+  try {
+    return readFileSync(file === '-' ? 0 : file, 'utf8')
+  } catch (error) {
+    throw unreadable(file === '-' ? 'stdin' : file, error)
+  }
+}
+
 /** The file's first line: editors end it with a line break that is none of the password's. */
 export const passwordFrom = (file: string, what = 'password'): string => {
-  const password = firstLine(readFileSync(file === '-' ? 0 : file, 'utf8'))
+  const password = firstLine(textOf(file))
   if (password === '')
     throw new CommandError(exitCodes.error, `${file === '-' ? 'stdin' : file} holds no ${what}`, {
       hint: `its first line must be the ${what}`,

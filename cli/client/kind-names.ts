@@ -35,6 +35,11 @@ export const isKindName = (word: string): boolean => names.has(bare(word))
 export const findKind = (word: string): Kind => {
   const found = names.get(bare(word))
   if (found !== undefined) return found
+  const [kind = '', ...key] = word.split('/')
+  if (key.length > 0 && isKindName(kind))
+    throw new CommandError(exitCodes.error, `"${word}" is a kind and a name in one word`, {
+      hint: `write two words: ${kind} ${key.join('/')}`,
+    })
   const meant = nearest(word, kindNames())
   throw new CommandError(exitCodes.error, `there is no kind "${word}"`, {
     hint:

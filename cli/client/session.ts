@@ -8,7 +8,7 @@ import { CommandError, exitCodes } from '../exit.ts'
 import type { SignedInUser } from '../sign-in/user-session.ts'
 import { createJar, type Jar } from './http/cookies.ts'
 import { UnreachableError } from './http/errors.ts'
-import type { Http, HttpAnswer, HttpRequest } from './http/http.ts'
+import { type Http, type HttpAnswer, type HttpRequest, succeeded } from './http/http.ts'
 import {
   type AccessTokens,
   type ClientCredentials,
@@ -78,18 +78,21 @@ const visit = async (
 
 /** The login page: it sets the XSRF token, of the session if there is one. */
 const openPage = async (http: Http, jar: Jar, realm: string): Promise<void> => {
-  const { status, body } = await visit(http, jar, { method: 'GET', path: loginPath(realm) })
+  const answer = await visit(http, jar, { method: 'GET', path: loginPath(realm) })
+  const { status, body } = answer
   if (status === 404 && String(body).includes('<html'))
     throw denied(
       `there is no realm "${realm}" to sign in to at ${http.server}`,
       'the realm to sign in to is --auth-realm (IAMCTL_AUTH_REALM), "master" unless given',
     )
-  if (jar.get(xsrf) === undefined)
+  if (jar.get(xsrf) === undefined) {
+    succeeded(http.server, answer)
     throw new UnreachableError(
       http.server,
       'stranger',
       `${http.server} has no sign-in page: it is no iamctl server (${status})`,
     )
+  }
 }
 
 /** The page goes on to the next step with the same status that it ends with. */

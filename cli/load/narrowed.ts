@@ -3,7 +3,7 @@
  * looked up, so that a plan of the named ones takes nothing away that the others declare.
  */
 
-import { readdir } from 'node:fs/promises'
+import { readdir, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import type { Diagnostic } from '../diagnostics.ts'
@@ -34,6 +34,10 @@ const singletons = new Set(
   sectionKinds.filter(({ shape }) => shape === 'singleton').map(({ section }) => section),
 )
 
+/** A read of a pipe or a device would wait for a writer, or never end. */
+const isFile = async (path: string): Promise<boolean> =>
+  (await stat(path).catch(() => undefined))?.isFile() === true
+
 /**
  * Realm files beside the named ones: all that is known of an estate that has no file of its own. A folder that is named is an
  * estate by itself.
@@ -41,11 +45,11 @@ const singletons = new Set(
 const besides = async (named: readonly string[]): Promise<string[]> => {
   const folders = new Set(named.filter(isRealmFile).map(dirname))
   const found = [...folders].map(async (folder) =>
-    (await readdir(folder, { withFileTypes: true }).catch(() => []))
-      .filter((one) => !one.isDirectory() && isRealmFile(one.name))
-      .map(({ name }) => join(folder, name)),
+    (await readdir(folder).catch(() => [])).filter(isRealmFile).map((name) => join(folder, name)),
   )
-  return (await Promise.all(found)).flat()
+  const paths = (await Promise.all(found)).flat()
+  const files = await Promise.all(paths.map(isFile))
+  return paths.filter((_, i) => files[i])
 }
 
 const pathsOf = (estate: Estate): string[] =>

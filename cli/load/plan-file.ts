@@ -1,6 +1,7 @@
 /** The file that `plan --out` names. */
 
-import { lstatSync, readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { CommandError, exitCodes } from '../exit.ts'
 import { ownFile } from './own-files.ts'
 
@@ -13,7 +14,10 @@ const refuse = (file: string, problem: string): never => {
 /** Before anything is planned. A realm file, or an export, that is named by mistake stays. */
 export const checkPlanFile = (file: string): void => {
   if (file === '-') refuse(file, 'is no file: a plan for programs is printed by -o json')
-  const found = lstatSync(file, { throwIfNoEntry: false })
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found?.isDirectory()) refuse(file, 'is a folder')
+  if (!statSync(dirname(file), { throwIfNoEntry: false })?.isDirectory())
+    refuse(file, 'lies in a folder that does not exist')
   if (!found?.isFile() || found.size === 0) return
   if (!ownFile(readFileSync(file, 'utf8'))) refuse(file, 'exists and is not a saved plan')
 }

@@ -9,6 +9,7 @@ import { createAjv, lazyValidator } from '#schemas/ajv.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { kinds } from '#schemas/registry.ts'
 import { formatVersion } from '#schemas/wire/wire.ts'
+import { harmless } from '../control-characters.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { type Plan, problemExitCodes } from './plan.ts'
 
@@ -145,36 +146,44 @@ const digestOf = (plan: Plan): string =>
 export const serializePlan = (plan: Plan): string =>
   `${JSON.stringify({ ...plan, digest: digestOf(plan) }, null, 2)}\n`
 
-const unusable = (message: string): CommandError =>
-  new CommandError(exitCodes.invalid, message, {
+const unusable = (file: string, problem: string): CommandError =>
+  new CommandError(exitCodes.invalid, `${harmless(file)} ${problem}`, {
     hint: 'run `iamctl plan --out` again',
   })
 
-const read = (content: string): unknown => {
+const read = (content: string, file: string): unknown => {
   try {
     return JSON.parse(content)
   } catch (cause) {
-    throw new CommandError(exitCodes.invalid, 'not a saved plan: the file is not JSON', {
-      hint: 'create one with `iamctl plan --out FILE`',
-      cause,
-    })
+    throw new CommandError(
+      exitCodes.invalid,
+      `${harmless(file)} is no saved plan: it is not JSON`,
+      {
+        hint: 'create one with `iamctl plan --out FILE`',
+        cause,
+      },
+    )
   }
 }
 
 /** The plan of a file, exactly as it was saved; everything else is refused. */
-export const parsePlan = (content: string): Plan => {
-  const value = read(content)
+export const parsePlan = (content: string, file: string): Plan => {
+  const value = read(content, file)
   const version = (value as { formatVersion?: unknown } | null)?.formatVersion
-  if (version === undefined) throw unusable('this is no saved plan: it has no formatVersion')
+  if (version === undefined) throw unusable(file, 'is no saved plan: it has no formatVersion')
   if (version !== formatVersion)
     throw unusable(
-      `the plan has format ${JSON.stringify(version)}, and this program reads format ${formatVersion}`,
+      file,
+      `has format ${JSON.stringify(version)}, and this program reads format ${formatVersion}`,
     )
   const { digest, ...plan } = value as Plan & { digest?: unknown }
   if (digest === undefined)
-    throw unusable('this is no saved plan: it has no digest (the output of --output json has none)')
-  if (digest !== digestOf(plan)) throw unusable('the plan was changed after it was saved')
+    throw unusable(
+      file,
+      'is no saved plan: it has no digest (the output of --output json has none)',
+    )
+  if (digest !== digestOf(plan)) throw unusable(file, 'was changed after it was saved')
   const [error] = check(value)
-  if (error) throw unusable(`this is no plan of this program: ${error.field} ${error.message}`)
+  if (error) throw unusable(file, `is no plan of this program: ${error.field} ${error.message}`)
   return plan
 }

@@ -1,6 +1,5 @@
 /** Puts an export into a realm: shows what that changes, asks, and sends it. */
 
-import { readFile } from 'node:fs/promises'
 import { text } from 'node:stream/consumers'
 import { load as parseYaml } from 'js-yaml'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
@@ -11,6 +10,7 @@ import { CommandError, exitCodes } from '../exit.ts'
 import { underWay } from '../interruption.ts'
 import { hasKeycloakFields, keycloakHint } from '../load/keycloak-realm.ts'
 import { parseTemplate } from '../load/variables/template.ts'
+import { readNamed } from '../named-file.ts'
 import { approve } from '../views/human/estate/approval.ts'
 
 export interface ImportFlags {
@@ -53,7 +53,8 @@ const literal = (value: unknown, file: string): unknown => {
 }
 
 export const documentIn = async (file: string): Promise<Doc> => {
-  const content = file === '-' ? await text(process.stdin) : await readFile(file, 'utf8')
+  const content =
+    file === '-' ? await text(process.stdin) : (await readNamed(file)).toString('utf8')
   const isJson = /^\s*\{/.test(content)
   let value: unknown
   try {

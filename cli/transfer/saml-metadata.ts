@@ -1,12 +1,12 @@
 /** A realm file with a service provider, from its metadata: from a file without a server, or from an address. */
 
-import { readFile } from 'node:fs/promises'
 import { buffer } from 'node:stream/consumers'
 import type { Doc } from '#schemas/json-schema.ts'
 import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import { compact } from '#schemas/normalize.ts'
 import { isLoopback } from '../client/address.ts'
 import { CommandError, exitCodes } from '../exit.ts'
+import { readNamed } from '../named-file.ts'
 
 export interface MetadataRequest {
   /** A file, `-` for stdin, or an address. */
@@ -51,7 +51,7 @@ const fetched = async ({ from, timeoutMs, env }: MetadataRequest): Promise<Buffe
 
 const received = (request: MetadataRequest): Promise<Buffer> => {
   if (isAddress(request.from)) return fetched(request)
-  return request.from === '-' ? buffer(process.stdin) : readFile(request.from)
+  return request.from === '-' ? buffer(process.stdin) : readNamed(request.from)
 }
 
 /** Metadata that is published at an address is read from there again. */

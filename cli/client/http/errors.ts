@@ -43,6 +43,8 @@ export type UnreachableReason =
   | 'unknown-host'
   | 'no-route'
   | 'tls'
+  /** The proxy of this machine refuses the connection. */
+  | 'proxy'
   | 'timeout'
   | 'closed'
   /** Something answered that is no iamctl server, or a proxy whose server is away. */

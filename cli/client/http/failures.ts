@@ -31,7 +31,12 @@ const textOf = (value: unknown, name: string): string | undefined => {
 const isAboutTls = (code: string): boolean =>
   /^(CERT_|ERR_TLS_|ERR_SSL_|CRL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_)|_(CERT|CRL)(_|$)/.test(code)
 
+/** undici has no code for a CONNECT that is refused. */
+const isOfProxy = (error: unknown): boolean =>
+  /^Proxy response \(\d+\)/.test(textOf(error, 'message') ?? '')
+
 const reasonOf = (error: unknown): UnreachableReason | undefined => {
+  if (isOfProxy(error)) return 'proxy'
   // It has a code only sometimes.
   if (textOf(error, 'name') === 'HTTPParserError') return 'stranger'
   const code = textOf(error, 'code') ?? ''
@@ -46,25 +51,37 @@ const sentences: Readonly<Record<UnreachableReason, (host: string, detail: strin
   'no-route': (host) => `there is no way to ${host}`,
   timeout: (host) => `${host} does not answer in time`,
   closed: (host) => `${host} closed the connection without an answer`,
+  proxy: (host, detail) => `the proxy makes no connection to ${host}: ${detail}`,
   tls: (host, detail) => `no secure connection to ${host}: ${detail}`,
   stranger: (host) => `what answers at ${host} does not speak HTTP`,
 }
 
-/** OpenSSL's own lines are long and begin with numbers; the part that tells is the reason. */
-const shortTls = (error: unknown): string => {
-  const message = textOf(error, 'reason') ?? textOf(error, 'message') ?? 'the handshake failed'
-  return message.split('\n')[0]?.replace(/^[0-9A-F]+:error:[0-9A-F]+:/, '') ?? message
+/** OpenSSL's own lines are long and begin with numbers, and Node.js adds a flag of its own; the rest is the reason. */
+const detailOf = (error: unknown): string => {
+  const message = textOf(error, 'message') ?? 'the handshake failed'
+  const status = /^Proxy response \((\d+)\)/.exec(message)?.[1]
+  if (status !== undefined) return `it answers ${status}`
+  const [line = message] = (textOf(error, 'reason') ?? message).split('\n')
+  return line
+    .replace(/^[0-9A-F]+:error:[0-9A-F]+:/, '')
+    .replace(/; if the root CA is installed locally.*/, '')
+    .replace(/: $/, '')
 }
 
 /** Undefined where the error is none of the network's: a bug. */
-export const unreachable = (server: string, error: unknown): UnreachableError | undefined => {
+export const unreachable = (
+  server: string,
+  error: unknown,
+  proxy?: string,
+): UnreachableError | undefined => {
   const cause: unknown =
     typeof error === 'object' && error !== null ? Reflect.get(error, 'cause') : undefined
   for (const one of [error, cause]) {
     const reason = reasonOf(one)
     if (reason === undefined) continue
-    const sentence = sentences[reason](new URL(server).host, shortTls(one))
-    return new UnreachableError(server, reason, sentence, error)
+    const sentence = sentences[reason](new URL(server).host, detailOf(one))
+    const message = proxy === undefined ? sentence : `${sentence}; ${proxy}`
+    return new UnreachableError(server, reason, message, error)
   }
   return undefined
 }

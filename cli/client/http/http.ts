@@ -5,7 +5,7 @@
 
 import { Readable } from 'node:stream'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici'
+import { Agent, type Dispatcher } from 'undici'
 import { versionHeader } from '#schemas/wire/capabilities.ts'
 import manifest from '../../../package.json' with { type: 'json' }
 import { CommandError, exitCodes } from '../../exit.ts'
@@ -14,6 +14,7 @@ import { ProblemError, problemOf, UnreachableError } from './errors.ts'
 import { unreachable } from './failures.ts'
 import { isTooDeep } from './json-depth.ts'
 import { withPlainParser } from './parser-code.ts'
+import { proxied } from './proxy.ts'
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
@@ -76,14 +77,7 @@ const largestAnswer = 400 * 1024 * 1024
 const tries = 3
 const connectTimeoutMs = 10_000
 
-const createDispatcher = ({ server, env = {} }: HttpOptions): Dispatcher => {
-  const options = { connect: { timeout: connectTimeoutMs }, keepAliveTimeout: 10_000 }
-  const proxied = ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy'].some(
-    (name) => env[name],
-  )
-  // What is for this machine never goes through a proxy.
-  return proxied && !isLoopback(server) ? new EnvHttpProxyAgent(options) : new Agent(options)
-}
+const agentOptions = { connect: { timeout: connectTimeoutMs }, keepAliveTimeout: 10_000 }
 
 const read = async (body: AsyncIterable<Buffer>): Promise<string> => {
   const chunks: Buffer[] = []
@@ -143,7 +137,9 @@ const isPassing = (error: UnreachableError): boolean =>
 
 export const createHttp = (options: HttpOptions): Http => {
   const { server, trace } = options
-  const dispatcher = createDispatcher(options)
+  // What is for this machine never goes through a proxy.
+  const proxy = isLoopback(server) ? undefined : proxied(options.env ?? {}, server, agentOptions)
+  const dispatcher: Dispatcher = proxy?.agent ?? new Agent(agentOptions)
   let counted = 0
   let underWay = 0
   let answered = false
@@ -193,7 +189,7 @@ export const createHttp = (options: HttpOptions): Http => {
         isJson(answer.headers['content-type']) && text !== '' ? parse(server, text) : text
       return { status: answer.statusCode, headers: answer.headers, body }
     } catch (error) {
-      const failure = unreachable(server, error) ?? error
+      const failure = unreachable(server, error, proxy?.says) ?? error
       say(failure instanceof Error ? failure.message : 'failed')
       throw failure
     } finally {

@@ -189,6 +189,17 @@ describe('nobody of ours', () => {
     )
     expect(failure).toMatchObject({ exitCode: 5, code: 'unreachable.tls' })
     expect(failure.hint).toContain('NODE_EXTRA_CA_CERTS')
+    expect(failure.message).not.toContain('Node.js')
+  })
+
+  it.each([
+    ['CERT_HAS_EXPIRED', 'certificate has expired', 'new certificate'],
+    ['CERT_NOT_YET_VALID', 'certificate is not yet valid', 'clock'],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', "Host: a. is not in the cert's altnames: DNS:b", '--server'],
+  ])('with the certificate error %s: what to do about it', (code, message, hint) => {
+    const error = unreachable('https://id.example', Object.assign(new Error(message), { code }))
+    expect(failureOf(error)).toMatchObject({ code: 'unreachable.tls' })
+    expect(failureOf(error).hint).toContain(hint)
   })
 
   it('where https is asked of plain http: the other scheme', async () => {
@@ -247,6 +258,45 @@ describe('nobody of ours', () => {
     expect(unreachable('https://id.example', new Error('x', { cause: error }))).toBeInstanceOf(
       UnreachableError,
     )
+  })
+})
+
+describe('a proxy', () => {
+  const through = (proxy: string, more: Record<string, string> = {}) =>
+    failed(
+      Promise.resolve().then(() =>
+        clientOf('https://id.example', { env: { HTTPS_PROXY: proxy, ...more } }).send({
+          method: 'POST',
+          path: '/',
+        }),
+      ),
+    )
+
+  it('that is down is named, without its password', async () => {
+    const port = await freePort()
+    const failure = await through(`http://me:hidden@127.0.0.1:${port}`)
+    expect(failure).toMatchObject({ exitCode: 5, code: 'unreachable.refused' })
+    expect(failure.message).toContain(`; HTTPS_PROXY names the proxy 127.0.0.1:${port}`)
+    expect(failure.message).not.toContain('hidden')
+  })
+
+  it('that refuses the connection is told apart from the server', async () => {
+    const server = createServer()
+    server.on('connect', (_request, socket) =>
+      socket.end('HTTP/1.1 407 Proxy Authentication Required\r\n\r\n'),
+    )
+    const failure = await through(`127.0.0.1:${await listen(server)}`)
+    expect(failure).toMatchObject({ exitCode: 5, code: 'unreachable.proxy' })
+    expect(failure.message).toContain('407')
+    expect(failure.hint).toContain('HTTPS_PROXY')
+  })
+
+  it('with an address that is none, or of another protocol, is refused by its variable', async () => {
+    for (const address of ['socks5://proxy.example', 'http://'])
+      expect(await through(address)).toMatchObject({
+        exitCode: 1,
+        message: 'HTTPS_PROXY is not the address of an HTTP proxy',
+      })
   })
 })
 

@@ -25,6 +25,9 @@ describe('a kind', () => {
     expect(() => findKind('clint')).toThrow(
       expect.objectContaining({ hint: 'did you mean "client"?', exitCode: 1 }),
     )
+    expect(() => findKind('group//Staff')).toThrow(
+      expect.objectContaining({ hint: 'write two words: group /Staff' }),
+    )
     expect(() => findKind('spaceship')).toThrow(
       expect.objectContaining({ hint: expect.stringContaining('webhooks') }),
     )

@@ -24,6 +24,14 @@ describe('plan --out', () => {
     expect(stderr).toContain('--out realm.yaml exists and is not a saved plan')
     expect(readFileSync(path('realm.yaml'), 'utf8')).toBe(text)
     expect((await run('plan realm.yaml --out -')).code).toBe(1)
+    for (const [out, problem] of [
+      ['.', 'is a folder'],
+      ['nowhere/change.plan', 'lies in a folder that does not exist'],
+    ]) {
+      const refused = await run(`plan realm.yaml --out ${out}`)
+      expect(refused).toMatchObject({ code: 1, stdout: '' })
+      expect(refused.stderr).toContain(`--out ${out} ${problem}`)
+    }
     expect(existsSync(path('-'))).toBe(false)
   })
 
@@ -69,5 +77,28 @@ describe('export --out', () => {
       expect(stderr).toContain(reason)
     }
     expect(readFileSync(path('realm.yaml'), 'utf8')).toBe(text)
+  })
+})
+
+describe('a file that a command reads', () => {
+  it('is named, with the reason, where it is a folder or missing', async () => {
+    const { run } = newEstate(world(), { 'realm.yaml': 'realm: a\n' })
+    for (const command of [
+      'apply --plan FILE',
+      'import FILE --realm a',
+      'import saml-metadata FILE --realm a',
+      'whoami --password-file FILE',
+    ])
+      for (const [file, reason] of [
+        ['.', 'is a folder'],
+        ['missing', 'does not exist'],
+      ] as const) {
+        const { code, stderr } = await run(command.replace('FILE', file))
+        expect(code, stderr).toBe(1)
+        expect(stderr).toContain(`iamctl: ${file} ${reason}\n`)
+      }
+    const { code, stderr } = await run('apply --plan realm.yaml')
+    expect(code, stderr).toBe(3)
+    expect(stderr).toContain('iamctl: realm.yaml is no saved plan')
   })
 })

@@ -129,6 +129,15 @@ describe('a path', () => {
   })
 })
 
+describe('a pipe beside a named file', () => {
+  it('is not read', async () => {
+    using folder = createFolder({ 'a.yaml': realm('a') })
+    execFileSync('mkfifo', [join(folder.path, 'pipe.yaml')])
+    const { realms, diagnostics } = await folder.load({ paths: ['a.yaml'] })
+    expect([realms.length, brief(diagnostics)]).toEqual([1, []])
+  })
+})
+
 describe('bytes', () => {
   it.each([
     ['a byte order mark is not part of the text', Buffer.from('\ufeffrealm: a\n'), []],

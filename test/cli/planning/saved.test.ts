@@ -34,7 +34,7 @@ const plan: Plan = {
 
 const refusal = (text: string): CommandError => {
   try {
-    parsePlan(text)
+    parsePlan(text, 'a.plan')
   } catch (error) {
     if (error instanceof CommandError) return error
     throw error
@@ -51,8 +51,8 @@ const edited = (edit: (saved: Record<string, unknown>) => void): string => {
 
 describe('a saved plan', () => {
   it('is read again as it was, also after its white space changed', () => {
-    expect(parsePlan(serializePlan(plan))).toEqual(plan)
-    expect(parsePlan(JSON.stringify(JSON.parse(serializePlan(plan))))).toEqual(plan)
+    expect(parsePlan(serializePlan(plan), 'a.plan')).toEqual(plan)
+    expect(parsePlan(JSON.stringify(JSON.parse(serializePlan(plan))), 'a.plan')).toEqual(plan)
   })
 
   it('holds where secrets come from, and none of them', () => {
@@ -72,7 +72,7 @@ describe('a saved plan', () => {
         saved['server'] = 'https://evil.example'
       }),
     )
-    expect(error.message).toBe('the plan was changed after it was saved')
+    expect(error.message).toBe('a.plan was changed after it was saved')
     expect(error.exitCode).toBe(exitCodes.invalid)
     expect(error.hint).toContain('iamctl plan --out')
   })
@@ -81,7 +81,7 @@ describe('a saved plan', () => {
     const text = edited((saved) => {
       saved['note'] = 'mine'
     })
-    expect(refusal(text).message).toBe('the plan was changed after it was saved')
+    expect(refusal(text).message).toBe('a.plan was changed after it was saved')
   })
 
   it('is refused in another format, cut off, or where it is something else', () => {
@@ -91,7 +91,7 @@ describe('a saved plan', () => {
           saved['formatVersion'] = 2
         }),
       ).message,
-    ).toBe('the plan has format 2, and this program reads format 1')
+    ).toBe('a.plan has format 2, and this program reads format 1')
     expect(refusal(serializePlan(plan).slice(0, 100)).message).toContain('not JSON')
     expect(refusal('{}').message).toContain('no formatVersion')
     expect(refusal('null').message).toContain('no formatVersion')
