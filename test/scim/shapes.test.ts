@@ -1,6 +1,7 @@
 /** Lists are lists and single values are single, in resources and in PATCH (RFC 7643 §2.3.8, §2.4), but for what senders are known to send. */
 
 import { beforeAll, describe, expect, it } from 'vitest'
+import { newId } from '#server/platform/ids.ts'
 import { enterprise, groupSchema, openSite, userSchema } from './sender.ts'
 
 interface Attribute {
@@ -158,6 +159,58 @@ describe('a single value', () => {
       nickName: 'Nick',
       [enterprise]: { manager: { value: user } },
     })
+  })
+})
+
+describe('a part that is given as none (RFC 7643 §2.5)', () => {
+  const work = { value: '+1', type: 'work', display: 'desk' }
+  const home = { value: '+2', type: 'home' }
+  const name = { givenName: 'Ada', familyName: 'Lovelace' }
+
+  it.each([
+    [
+      'empties the part alone',
+      { path: 'name', value: { givenName: '' } },
+      { name: { familyName: 'Lovelace' } },
+    ],
+    [
+      'empties it beside others',
+      { value: { name: { givenName: null, familyName: 'King' } } },
+      { name: { familyName: 'King' } },
+    ],
+    [
+      'empties it in a list',
+      { path: 'phoneNumbers[type eq "work"]', value: { display: null } },
+      { phoneNumbers: [{ value: '+1', type: 'work' }, home] },
+    ],
+    [
+      'removes a value of a list',
+      { path: 'phoneNumbers[type eq "work"]', value: null },
+      { phoneNumbers: [home] },
+    ],
+    [
+      'removes it by its `value`',
+      { path: 'phoneNumbers[type eq "work"]', value: { value: '', type: 'work' } },
+      { phoneNumbers: [home] },
+    ],
+    [
+      'adds none',
+      { op: 'add', path: 'phoneNumbers[type eq "fax"]', value: { value: '' } },
+      { phoneNumbers: [work, home] },
+    ],
+    ['removes an extension', { path: enterprise, value: null }, { [enterprise]: undefined }],
+    [
+      'leaves what the server sets',
+      { path: `${enterprise}:manager`, value: { displayName: 'x' } },
+      { [enterprise]: { manager: { value: 'boss' } } },
+    ],
+  ])('%s', async (_what, operation, want) => {
+    const given = { name, phoneNumbers: [work, home], [enterprise]: { manager: { value: 'boss' } } }
+    const { id } = await site.scim.user(`none-${newId()}`, given)
+    const answer = await site.scim.patch(`/Users/${id}`, { op: 'replace', ...operation })
+    expect(answer.status, JSON.stringify(answer.body)).toBe(200)
+    const { body } = await site.scim.send('GET', `/Users/${id}`)
+    expect(body).toEqual({ ...body, ...given, ...want })
   })
 })
 

@@ -103,6 +103,23 @@ export const readValue = (attribute: Attribute, value: Value): Value => {
   return attribute.multiValued ? listOf(attribute, value) : readOne(attribute, value)
 }
 
+/**
+ * The parts of a value that an operation gives, those too that it gives as none (RFC 7643 §2.5). Nothing where the whole value
+ * is none: an address, a number or a manager without its `value`.
+ */
+export const readParts = (attribute: Attribute, value: Value): Value => {
+  const parts = readOne(attribute, value)
+  if (attribute.type !== 'complex' || !isComplex(value)) return parts
+  const none = Object.entries(value).flatMap(([name, inner]) => {
+    const part = named(attribute.subAttributes, name)
+    const isSettable = part !== undefined && part.mutability !== 'readOnly'
+    return isSettable && readValue(part, inner) === undefined ? [[part.name, undefined]] : []
+  })
+  const given = { ...Object.fromEntries(none), ...(isComplex(parts) ? parts : {}) }
+  const isNone = Object.keys(value).length === 0 || ('value' in given && !given['value'])
+  return isNone ? undefined : given
+}
+
 /** The values that an operation chooses by a list. A list that names none would otherwise mean all of them. */
 export const readChosen = (attribute: Attribute, value: Value): readonly Complex[] => {
   const chosen = readValue(attribute, value)

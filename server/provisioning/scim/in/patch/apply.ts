@@ -15,7 +15,7 @@ import {
 import {
   distinct,
   readChosen,
-  readOne,
+  readParts,
   readValue,
   refuseTooMany,
   refuseWithoutRequired,
@@ -83,13 +83,17 @@ const changeList = (draft: Draft, { op, value }: Change, target: Target): void =
     removeFromList(draft, { value: undefined }, target)
     return
   }
-  const parts: Value = sub ? { [sub.name]: readValue(sub, value) } : readOne(attribute, value)
+  const parts = sub ? { [sub.name]: readValue(sub, value) } : readParts(attribute, value)
+  if (parts === undefined) {
+    if (op === 'replace') removeFromList(draft, { value: undefined }, target)
+    return
+  }
   const chosen = before.map((one) => filter === undefined || matchesFilter(filter, attribute, one))
   if (!chosen.includes(true)) {
     // Entra ID replaces parts of values that are not there yet.
     const made = filter && (sub || op === 'add') ? madeBy(filter, attribute) : undefined
     if (!made) throw noTarget(`no value of ${attribute.name} fits the path`)
-    const fresh = merged(made, parts)
+    const fresh = withoutNothing(merged(made, parts))
     const after = [...before, fresh]
     refuseTooMany(attribute, after)
     set(draft, attribute.name, onePrimary(after, [fresh]))
@@ -143,10 +147,10 @@ const changeSingle = (draft: Draft, { op, value }: Change, { attribute, sub }: T
     set(draft, attribute.name, withoutNothing(merged(before ?? {}, { [sub.name]: part })))
     return
   }
-  const after = op === 'remove' ? undefined : readValue(attribute, value)
+  const after = op === 'remove' ? undefined : readParts(attribute, value)
   if (attribute.required && after === undefined) throw invalidValue(`${attribute.name} is required`)
   // Parts of a complex value that are not given stay (RFC 7644 §3.5.2.3).
-  set(draft, attribute.name, isComplex(after) ? merged(before ?? {}, after) : after)
+  set(draft, attribute.name, isComplex(after) ? withoutNothing(merged(before ?? {}, after)) : after)
 }
 
 const changeAt = (draft: Draft, change: Change, target: Target): void => {
@@ -178,7 +182,7 @@ export const applyChanges = (
   for (const change of changes) {
     const { place, op, value } = change
     if (!('whole' in place)) changeExtension(draft, change, place)
-    else if (op === 'remove') delete draft[place.whole.id]
+    else if (op === 'remove' || value === null) delete draft[place.whole.id]
     else {
       if (!isComplex(value)) throw invalidValue(`${place.whole.id} must be an object`)
       for (const [name, inner] of Object.entries(value)) {
