@@ -31,6 +31,7 @@ export interface Api extends Engine, LiveCalls {
   whoami(realm: string): Promise<Whoami>
   realms(): Promise<readonly RealmRecord[]>
   createRealm(realm: string): Promise<void>
+  deleteRealm(realm: string): Promise<void>
   revisions(
     realm: string,
     page?: { readonly before?: number; readonly max?: number },
@@ -101,6 +102,9 @@ export const createApi = (http: Http, session: Session): Api => {
     },
     async createRealm(realm) {
       await call('POST', '/admin/realms', { json: { realm } })
+    },
+    async deleteRealm(realm) {
+      await call('DELETE', below(realm))
     },
     async revisions(realm, page = {}) {
       const { body } = await call<RevisionSummary[]>('GET', `${below(realm)}/revisions`, {

@@ -6,10 +6,14 @@ import { type Doc, isObject } from '#schemas/json-schema.ts'
 import { formatVersion, type ImportReply } from '#schemas/wire/wire.ts'
 import type { Api } from '../client/api.ts'
 import { ProblemError } from '../client/http/errors.ts'
+import type { Diagnostic } from '../diagnostics.ts'
 import { CommandError, exitCodes } from '../exit.ts'
 import { underWay } from '../interruption.ts'
 import { hasKeycloakFields, keycloakHint } from '../load/keycloak-realm.ts'
 import { parseTemplate } from '../load/variables/template.ts'
+import { readDocuments } from '../load/yaml/nodes.ts'
+import { createSource } from '../load/yaml/source.ts'
+import { placeAtPointer, placeOfNode } from '../load/yaml/tree.ts'
 import { readNamed } from '../named-file.ts'
 import { approve } from '../views/human/estate/approval.ts'
 
@@ -17,6 +21,13 @@ export interface ImportFlags {
   readonly plan: boolean
   readonly autoApprove: boolean
   readonly fromRealm: string | undefined
+}
+
+/** What is imported, and the text that gave it. */
+export interface ImportContent {
+  readonly file: string
+  readonly text: string
+  readonly document: Doc
 }
 
 type Trial = Awaited<ReturnType<Api['importRealm']>>
@@ -52,7 +63,7 @@ const literal = (value: unknown, file: string): unknown => {
     .join('')
 }
 
-export const documentIn = async (file: string): Promise<Doc> => {
+export const documentIn = async (file: string): Promise<ImportContent> => {
   const content =
     file === '-' ? await text(process.stdin) : (await readNamed(file)).toString('utf8')
   const isJson = /^\s*\{/.test(content)
@@ -74,7 +85,41 @@ export const documentIn = async (file: string): Promise<Doc> => {
     throw new CommandError(exitCodes.invalid, `${file} is a realm of Keycloak`, {
       hint: keycloakHint,
     })
-  return { formatVersion, ...((isJson ? value : literal(value, file)) as Doc) }
+  const document = { formatVersion, ...((isJson ? value : literal(value, file)) as Doc) }
+  return { file: file === '-' ? '<stdin>' : file, text: content, document }
+}
+
+/** A refusal with the places of the fields in the file. */
+const located = (error: unknown, { file, text: content }: ImportContent): unknown => {
+  if (!(error instanceof ProblemError && error.code === 'validation' && error.errors.length > 0))
+    return error
+  const [root] = readDocuments(createSource(file, content)).documents
+  const diagnostics = error.errors.map(({ field, code, message }): Diagnostic => {
+    const what = code === 'unknown-field' ? 'key' : 'value'
+    const place = root && (placeAtPointer(root, field, what) ?? placeOfNode(root))
+    return { severity: 'error', code, message: `${field}: ${message}`, ...(place && { place }) }
+  })
+  return new CommandError(exitCodes.invalid, `${file} was not imported: it is not valid`, {
+    hint: 'nothing was changed; `iamctl explain KIND.field` explains a field',
+    diagnostics,
+    cause: error,
+  })
+}
+
+/** An import that the server refuses leaves no empty realm behind. */
+const importIntoNew = async (
+  api: Api,
+  realm: string,
+  send: () => Promise<Trial>,
+): Promise<Trial> => {
+  await api.createRealm(realm)
+  try {
+    return await send()
+  } catch (error) {
+    const isRefused = error instanceof ProblemError && error.status < 500
+    if (isRefused) await api.deleteRealm(realm).catch(() => undefined)
+    throw error
+  }
 }
 
 /** An administrator of one realm sees only that one, and cannot make others. */
@@ -99,9 +144,19 @@ const refuseOther = (document: Doc, realm: string, fromRealm: string | undefined
   )
 }
 
-export const importInto = async (
-  { flags, quiet }: { readonly flags: ImportFlags; readonly quiet: boolean },
-  { api, realm }: { readonly api: Api; readonly realm: string },
+interface Call {
+  readonly flags: ImportFlags
+  readonly quiet: boolean
+}
+
+interface Into {
+  readonly api: Api
+  readonly realm: string
+}
+
+const put = async (
+  { flags, quiet }: Call,
+  { api, realm }: Into,
   document: Doc,
   view: ImportView,
 ): Promise<void> => {
@@ -116,12 +171,25 @@ export const importInto = async (
         hint: 'leave --plan out: the import creates the realm',
       })
     if (!autoApprove) await approve(`Make realm ${realm} at ${api.server} and import into it?`)
-    await api.createRealm(realm)
-    return view.imported(await send(1), { realm, isNew: true, quiet })
+    const reply = await importIntoNew(api, realm, () => send(1))
+    return view.imported(reply, { realm, isNew: true, quiet })
   }
   const trial = await api.importRealm(realm, document, { dryRun: true, ...other })
   view.preview(trial)
   if (plan || trial.changes.length === 0) return view.ended(trial)
   if (!autoApprove) await approve(`Import into realm ${realm} at ${api.server}?`)
   view.imported(await send(trial.revision), { realm, isNew: false, quiet })
+}
+
+export const importInto = async (
+  call: Call,
+  into: Into,
+  content: ImportContent,
+  view: ImportView,
+): Promise<void> => {
+  try {
+    await put(call, into, content.document, view)
+  } catch (error) {
+    throw located(error, content)
+  }
 }

@@ -34,7 +34,7 @@ Examples:
   },
   run: async (call, view: ImportView, file) => {
     const { documentIn, importInto } = await import('../../transfer/import.ts')
-    const document = await documentIn(file)
-    await importInto(call, await openRealm(call), document, view)
+    const content = await documentIn(file)
+    await importInto(call, await openRealm(call), content, view)
   },
 })

@@ -114,4 +114,15 @@ describe('import', () => {
     const { status } = await world().admin.send('GET', `/admin/realms/${copy}/roles/a`)
     expect(status).toBe(200)
   })
+
+  it('that is refused names the places in the file, and leaves no realm behind', async () => {
+    const realm = newRealm()
+    const { run } = newEstate(world(), { 'a.yaml': 'realm: a\nroles: [{ name: a, nam: b }]\n' })
+    const { code, stderr } = await run(
+      `import a.yaml --realm ${realm} --from-realm a --auto-approve`,
+    )
+    expect(code, stderr).toBe(3)
+    expect(stderr).toContain('a.yaml:2:20: error unknown-field: /roles/0/nam: unknown field')
+    expect((await world().admin.send('GET', `/admin/realms/${realm}`)).status).toBe(404)
+  })
 })
