@@ -27,6 +27,8 @@ const envelope = new Set(['iss', 'aud', 'exp', 'iat', 'nbf', 'jti', 'sub'])
 const types = new Set<unknown>([undefined, 'jwt', 'oauth-authz-req+jwt'])
 const longestLife = 3600
 const tolerance = 10
+/** Seconds that the clock of a client may be ahead. */
+const mostAhead = 60
 
 const textOf = (value: unknown): string =>
   typeof value === 'string' ? value : JSON.stringify(value)
@@ -94,9 +96,11 @@ export const createReadSignedRequest =
       throw refused(`a request of another kind: ${odd.join(', ')} has no place here`)
     if (payload.sub === client.clientId)
       throw refused('the sub of a signed request must not be the client: leave it out')
-    const { exp, nbf } = payload
+    const { exp, iat = 0, nbf } = payload
     const seconds = Math.floor(now / 1000)
     if (exp === undefined) throw refused('the request object has no exp')
+    // FAPI 2.0 §5.3.2.1, of any JWT; `nbf` was verified above.
+    if (iat - seconds > mostAhead) throw refused('the iat of the request object is in the future')
     // FAPI 2.0 Message Signing §5.3.1.
     if (nbf === undefined && client.doc.profile === 'fapi-2-message-signing')
       throw refused('the request object has no nbf')

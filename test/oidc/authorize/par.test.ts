@@ -321,6 +321,7 @@ describe.each(backends)('requests that do not travel in the open, on $name', (ba
         await sign({ exp: now + 4000 }),
         await sign({ exp: undefined } as unknown as JWTPayload),
         await sign({ nbf: now + 300 }),
+        await sign({ iat: now + 120 }),
         await sign({ request_uri: 'urn:x' }),
         await sign({}, { typ: 'at+jwt' }),
         await sign({}, { typ: 5 }),

@@ -108,6 +108,7 @@ describe.each(backends)('signed requests of CIBA on $name', (backend) => {
       await sign({ exp: undefined }),
       await sign({ nbf: undefined }),
       await sign({ iat: undefined }),
+      await sign({ iat: now() + 120 }),
       await sign({ jti: undefined }),
       await sign({ jti: true as never }),
       await sign({ jti: { toString: 1 } as never }),
