@@ -87,19 +87,24 @@ export const createPreflights = (issuers: Issuers): Preflights => {
     })
 }
 
-/** For public resources. */
+/** For public resources, with any header: MCP clients name their version, and tracing adds its own to every request of a page. */
 export const publicPreflight: Preflights = (app, url, methods) => {
   app.options(url, async (_request, reply) => {
-    allowPreflight(reply, '*', methods)
+    allowPreflight(reply, '*', methods, `${takenHeaders}, *`)
     return reply.code(204).send()
   })
 }
 
-const allowPreflight = (reply: FastifyReply, origin: string, methods: string): void => {
+const allowPreflight = (
+  reply: FastifyReply,
+  origin: string,
+  methods: string,
+  headers = takenHeaders,
+): void => {
   reply.headers({
     [allowOriginHeader]: origin,
     'access-control-allow-methods': methods,
-    'access-control-allow-headers': takenHeaders,
+    'access-control-allow-headers': headers,
     'access-control-max-age': preflightSeconds,
   })
 }

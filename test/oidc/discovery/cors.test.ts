@@ -73,6 +73,7 @@ describe('cross-origin requests', () => {
     return {
       allowed: answer.headers.get('access-control-allow-origin'),
       methods: answer.headers.get('access-control-allow-methods'),
+      headers: answer.headers.get('access-control-allow-headers')?.split(', ') ?? [],
       credentials: answer.headers.get('access-control-allow-credentials'),
     }
   }
@@ -87,6 +88,7 @@ describe('cross-origin requests', () => {
     const expected = { everybody: '*', 'web origins': 'https://app.example', nobody: null }
     expect(own.allowed).toBe(expected[audience])
     expect(own.methods === null).toBe(audience === 'nobody')
+    expect(own.headers.includes('*')).toBe(audience === 'everybody')
     for (const origin of strangers) {
       const { allowed, credentials } = await preflight(url, origin)
       expect([origin, allowed]).toEqual([origin, audience === 'everybody' ? '*' : null])
