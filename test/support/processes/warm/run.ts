@@ -13,7 +13,7 @@ const hostScript = fileURLToPath(new URL('./host.ts', import.meta.url))
 const readOnce = /^(?:NODE_|FORCE_COLOR$|NO_COLOR$|TZ$|IAMCTL_DEBUG$)/
 
 /** What runs until a signal ends it, ends its process itself, prepares Node.js for traces, or reads standard input. */
-const onlyAlone = new Set(['server', 'dev', 'reconcile', '__complete', '--debug', '-'])
+const onlyAlone = new Set(['server', 'dev', '__complete', '--debug', '-'])
 
 export const canBeWarm = ({ args, env }: Pick<Command, 'args' | 'env'>): boolean =>
   !args.some((word) => onlyAlone.has(word)) && !Object.keys(env).some((name) => readOnce.test(name))
