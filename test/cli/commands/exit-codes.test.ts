@@ -4,9 +4,9 @@ import { describe, expect, it } from 'vitest'
 import { bundle } from '../../support/processes/cli.ts'
 import { onTerminal } from '../../support/processes/terminal.ts'
 import { newEstate, newRealm } from './fixture/estate.ts'
-import { freshHome, startWorld } from './fixture/fixture.ts'
+import { freshHome, sharedWorld } from './fixture/fixture.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 
 const roles = (realm: string, names: readonly string[], more = ''): string =>
   `realm: ${realm}\nroles:${names.length === 0 ? ' []' : names.map((name) => `\n  - { name: ${name}${more} }`).join('')}\n`

@@ -3,10 +3,10 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { expect, it } from 'vitest'
 import { newEstate } from '../fixture/estate.ts'
-import { startWorld } from '../fixture/fixture.ts'
+import { sharedWorld } from '../fixture/fixture.ts'
 import { svgOf } from './svg.ts'
 
-const world = startWorld()
+const world = sharedWorld()
 const picture = fileURLToPath(new URL('../../../../docs/images/plan.svg', import.meta.url))
 
 const before = `realm: shop
