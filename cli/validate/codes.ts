@@ -108,6 +108,8 @@ const ofRules: readonly Code[] = [
   error('exclusive', 'one of two fields is needed, and not both'),
   error('range', 'two limits contradict each other'),
   error('cycle', 'something would contain itself'),
+  error('depth', 'policies or flows contain each other too deep'),
+  error('too-many', 'a flow that users sign in by has too many executions'),
   error('sub-flow', 'the sign-in flow is one that only runs inside others'),
   error('unknown-authenticator', 'a flow names no authenticator'),
   error('first-login-only', 'a flow names a step that only a firstLoginFlow runs'),

@@ -28,6 +28,14 @@ const second = (...steps: (string | Execution)[]) => inside(flow('browser-second
 const either = (authenticator: string) => ({ authenticator, requirement: 'ALTERNATIVE' })
 const sub = { flowAlias: 'part', requirement: 'REQUIRED' }
 
+/** Flows that run each other, `width` times each, down to one that signs in; the innermost first. */
+const tree = (depth: number, width: number): FlowText[] =>
+  Array.from({ length: depth }, (_, n) => {
+    const flowAlias = n + 1 < depth ? `tree-${n + 1}` : 'browser-by-password'
+    const one = flow(`tree-${n}`, ...Array<Execution>(width).fill({ flowAlias }))
+    return n === 0 ? one : inside(one)
+  }).reverse()
+
 interface Case {
   readonly flows: readonly FlowText[]
   readonly browserFlow?: string
@@ -73,6 +81,16 @@ const refused: Readonly<Record<string, Case>> = {
     flows: [flow('weak', 'identify')],
     browserFlow: 'weak',
     code: 'no-proof',
+  },
+  'more executions than a sign-in may walk through': {
+    flows: tree(5, 3),
+    browserFlow: 'tree-0',
+    code: 'too-many',
+  },
+  'flows that are too deep inside each other': {
+    flows: tree(11, 1),
+    browserFlow: 'tree-0',
+    code: 'depth',
   },
   'a part of it that is changed later': {
     flows: [second('broker-review-profile')],

@@ -25,6 +25,11 @@ const spec = fields({
 
 export type FlowDoc = Static<typeof spec>
 
+/** Of a flow that a sign-in runs, with those of its sub-flows each time that they are named. */
+export const mostExecutions = 200
+/** Flows inside each other. */
+export const deepestFlows = 10
+
 export const Flow = defineKind({
   kind: 'flow',
   shape: 'collection',

@@ -1,7 +1,7 @@
 /** THE list of what runs a flow. A flow that is on it, and every flow inside such a one, must prove its users. */
 
 import type { SettingsDoc } from '../../kinds/settings.ts'
-import { Flow, type FlowDoc } from '../../kinds/sign-in/flow.ts'
+import { deepestFlows, Flow, type FlowDoc, mostExecutions } from '../../kinds/sign-in/flow.ts'
 import {
   IdentityProvider,
   type IdentityProviderDoc,
@@ -75,6 +75,37 @@ export const boundFlows = (
       context.once(`flows within ${bound.alias}`, () => within(context, bound.alias)).has(alias),
     )
 
+/**
+ * Sub-flows count each time that they are named, so that few flows can hold millions of executions. A sign-in keeps all of
+ * them, and walks through them at each step: without a bound, one realm could stop the server of all realms.
+ */
+const sizeErrors = (context: Find, outer: string): FieldError[] => {
+  const field = '/authenticationExecutions'
+  const errors: FieldError[] = []
+  let count = 0
+  const walk = (alias: string, depth: number): void => {
+    if (depth > deepestFlows)
+      errors.push({
+        field,
+        code: 'depth',
+        message: `flows run inside each other more than ${deepestFlows} deep`,
+      })
+    for (const { flowAlias } of flowOf(context, alias)?.authenticationExecutions ?? []) {
+      if (errors.length > 0) return
+      count += 1
+      if (count > mostExecutions)
+        errors.push({
+          field,
+          code: 'too-many',
+          message: `the flow and those that run inside it have more than ${mostExecutions} executions`,
+        })
+      else if (flowAlias !== undefined) walk(flowAlias, depth + 1)
+    }
+  }
+  walk(outer, 0)
+  return errors
+}
+
 /** Why a sign-in cannot run the flow. A missing flow is reported elsewhere. */
 export const bindingErrors = (
   context: Find,
@@ -91,6 +122,8 @@ export const bindingErrors = (
         message: 'must be true: users of the realm sign in by this flow',
       },
     ]
+  const tooLarge = sizeErrors(context, alias)
+  if (tooLarge.length > 0) return tooLarge
   return passageErrors(flow, { find: (other) => flowOf(context, other), place })
 }
 

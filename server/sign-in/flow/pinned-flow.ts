@@ -3,7 +3,7 @@
  * flow it began with, whatever is saved meanwhile.
  */
 
-import { Flow, type FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
+import { deepestFlows, Flow, type FlowDoc, mostExecutions } from '#schemas/kinds/sign-in/flow.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 
@@ -31,25 +31,35 @@ export interface PinnedFlow {
 
 export const isSubFlow = (node: PinnedNode): node is PinnedSubFlow => 'nodes' in node
 
-/** The rule of the kind keeps flows from running inside themselves; this only keeps a mistake from running for ever. */
-const deepest = 10
+/** The rules of the kind keep flows within the bounds; they are held here too, for one that was stored before it had them. */
+interface Bounds {
+  readonly depth: number
+  /** Shared by all parts of the flow. */
+  readonly count: { executions: number }
+}
 
 const nodesOf = async (
   view: Pick<RealmView, 'get'>,
   alias: string,
   prefix: string,
-  depth: number,
+  { depth, count }: Bounds,
 ): Promise<readonly PinnedNode[]> => {
   const document = await view.get(Flow.kind, alias)
-  if (!document || depth > deepest) throw new Error(`the flow "${alias}" cannot be run`)
-  const { authenticationExecutions } = contentOf<FlowDoc>(document)
+  const { authenticationExecutions = [] } = document ? contentOf<FlowDoc>(document) : {}
+  count.executions += authenticationExecutions.length
+  if (!document || depth > deepestFlows || count.executions > mostExecutions)
+    throw new Error(`the flow "${alias}" cannot be run`)
   return Promise.all(
     authenticationExecutions.map(async (execution, index): Promise<PinnedNode> => {
       const { authenticator = '', flowAlias, requirement, authenticatorConfig: config } = execution
       const path = `${prefix}${index}`
       return flowAlias === undefined
         ? { path, requirement, authenticator, config }
-        : { path, requirement, nodes: await nodesOf(view, flowAlias, `${path}.`, depth + 1) }
+        : {
+            path,
+            requirement,
+            nodes: await nodesOf(view, flowAlias, `${path}.`, { depth: depth + 1, count }),
+          }
     }),
   )
 }
@@ -57,4 +67,7 @@ const nodesOf = async (
 export const pinFlow = async (
   view: Pick<RealmView, 'get'>,
   alias: string,
-): Promise<PinnedFlow> => ({ alias, nodes: await nodesOf(view, alias, '', 0) })
+): Promise<PinnedFlow> => ({
+  alias,
+  nodes: await nodesOf(view, alias, '', { depth: 0, count: { executions: 0 } }),
+})
