@@ -220,6 +220,36 @@ describe.each(anyBackend)('changes of members at a SCIM target on $name', (backe
     expect(await waiting()).toBe(0)
   })
 
+  it.each(['default', 'put'])(
+    'removes a deleted user whose account stays (%s)',
+    async (compatibility) => {
+      await fill({ compatibility }, 'ann', 'ben')
+      await world.send('DELETE', `/users/${users.get('ann')}`)
+      await world.settled()
+      expect(world.active()).toEqual(['ben'])
+      expect(world.peer.membersOf('Crew')).toEqual(['ben'])
+      // Another person of that name gets the account.
+      await world.addUser('ann')
+      await world.settled()
+      expect(world.active()).toEqual(['ann', 'ben'])
+      expect(world.peer.membersOf('Crew')).toEqual(['ben'])
+    },
+  )
+
+  it('waits with the removal of a deleted user where the target refuses it', async () => {
+    await fill({}, 'ann', 'ben')
+    let isRefused = true
+    world.peer.fail(({ method, path }) =>
+      isRefused && method === 'PATCH' && path.startsWith('/Groups') ? { status: 400 } : undefined,
+    )
+    await world.send('DELETE', `/users/${users.get('ann')}`)
+    await world.settled()
+    expect([world.active(), world.peer.membersOf('Crew')]).toEqual([['ben'], ['ann', 'ben']])
+    isRefused = false
+    await later(20 * minute)
+    expect(world.peer.membersOf('Crew')).toEqual(['ben'])
+  })
+
   it('creates a group again with its members where the target deleted it', async () => {
     await fill({}, 'amy', 'bob')
     world.peer.groups.clear()

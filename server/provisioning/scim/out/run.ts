@@ -150,6 +150,7 @@ export const scimRuns = (parts: RunParts): JobHandler => {
       storage,
       view,
       target,
+      client,
       resources,
       members,
       now,

@@ -6,6 +6,8 @@
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
 import { userGroupsOf } from '#server/users/memberships.ts'
+import { createLeaveGroups } from './groups/leave-groups.ts'
+import type { ScimClient } from './protocol/client.ts'
 import { createFaults, failed, settled } from './retries.ts'
 import type { Done, SendUser } from './send-user.ts'
 import type { SentMembers } from './state/members.ts'
@@ -16,6 +18,7 @@ import { isRemoval, type Wanted, type WantedParts, wantedOf } from './wanted.ts'
 export interface SendUsersParts extends WantedParts {
   readonly storage: Pick<Storage, 'db' | 'commit'>
   readonly target: ScimTargetInUse
+  readonly client: ScimClient
   readonly resources: Resources
   readonly members: SentMembers
   readonly send: SendUser
@@ -59,6 +62,7 @@ export interface SentPart {
 export const createSendUsers = (parts: SendUsersParts) => {
   const { storage, target, resources, members, send, now, count, signal } = parts
   const faults = createFaults()
+  const leaveGroups = createLeaveGroups(parts)
 
   /** Remembered before anything is created: whose answer may get lost. */
   const announce = async (
@@ -114,10 +118,12 @@ export const createSendUsers = (parts: SendUsersParts) => {
       }
       try {
         const sent = await send(row, one)
+        const isForgotten = sent.change === 'forget'
+        const leaving = isForgotten && sent.done !== 'deleted' ? await leaveGroups(row) : []
         faults.none()
         count(sent.done)
-        statements.push(settled(resources, row, sent.change))
-        if (sent.change === 'forget') statements.push(members.forgetUser(target.id, row.local_id))
+        statements.push(settled(resources, row, sent.change), ...leaving)
+        if (isForgotten) statements.push(members.forgetUser(target.id, row.local_id))
         return true
       } catch (error) {
         if (signal.aborted) return false

@@ -62,7 +62,7 @@ const additionsOf = (ids: readonly string[]): readonly object[] => [
   { op: 'add', path: 'members', value: ids.map((value) => ({ value })) },
 ]
 
-const removalsOf = (
+export const removalsOf = (
   ids: readonly string[],
   { removesMembersByValue }: Profile,
 ): readonly object[] =>
