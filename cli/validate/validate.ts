@@ -130,6 +130,10 @@ const withoutEchoes = (
   )
 }
 
+/** Text with a variable that has no value: whatever else is said of it is an echo of that, told once for all uses. */
+const isUnfilled = (value: unknown): boolean =>
+  typeof value === 'string' && value.includes('${var:')
+
 export interface ValidatorOptions {
   /** Whether other estates may declare what the files of a realm refer to. */
   readonly isShared?: (realm: string) => boolean
@@ -138,12 +142,12 @@ export interface ValidatorOptions {
 export const createValidator = ({ isShared = () => false }: ValidatorOptions = {}): Validator => {
   const checkSchema = createSchemaCheck()
 
-  const validateRealm = (loaded: LoadedRealm): Diagnostic[] => {
+  const validateRealm = (loaded: LoadedRealm, isFilled = true): Diagnostic[] => {
     const { findings, misshapen } = checkSchema(loaded.value)
     const unsound = new Set(misshapen.map((pointer) => locate(pointer).entry))
     const wrong = new Set(findings.map(({ pointer }) => pointer))
     const model = createModel(loaded.flat, (pointer) => !unsound.has(pointer))
-    const all: readonly Finding[] = [
+    const found: readonly Finding[] = [
       ...findings,
       ...checkText(loaded.value),
       ...checkRules(model),
@@ -159,6 +163,9 @@ export const createValidator = ({ isShared = () => false }: ValidatorOptions = {
       // An error says enough.
       ...checkWeakChoices(model).filter(({ pointer }) => !wrong.has(pointer)),
     ]
+    const all = isFilled
+      ? found
+      : found.filter(({ pointer }) => !isUnfilled(valueAt(loaded.value, segmentsOf(pointer))))
     if (all.length === 0) return []
     const keys = new Map(model.declared.map(({ pointer, key }) => [pointer, key]))
     return all.map((finding) => {
@@ -182,9 +189,12 @@ export const createValidator = ({ isShared = () => false }: ValidatorOptions = {
 
   return {
     validateRealm,
-    validate: ({ realms, diagnostics }) =>
-      [...diagnostics, ...withoutEchoes(diagnostics, realms.flatMap(validateRealm))]
+    validate: ({ realms, diagnostics }) => {
+      const isFilled = diagnostics.every(({ code }) => code !== 'variable-unknown')
+      const found = realms.flatMap((realm) => validateRealm(realm, isFilled))
+      return [...diagnostics, ...withoutEchoes(diagnostics, found)]
         .map(withShortNames)
-        .sort(byPlace),
+        .sort(byPlace)
+    },
   }
 }

@@ -124,4 +124,17 @@ describe('a variable that nobody gave', () => {
       { message: 'there is no variable "OTHER"', place: { line: 163 } },
     ])
   })
+
+  it('hides what would be wrong with the text around it, and nothing else', async () => {
+    const { run } = newEstate(world(), {
+      'iamctl.yaml': 'paths: [.]\n',
+      'a.yaml': `realm: ${newRealm()}\nclients:\n  - clientId: web\n    publicClient: true\n    redirectUris: ["\${var:GONE}/cb", "\${var:GONE}/x", "no uri"]\n    defaultScopes: ["\${var:GONE}"]\n`,
+    })
+    const { code, stdout } = await run('validate -o json')
+    expect(code).toBe(3)
+    expect(JSON.parse(stdout).diagnostics.map((one: { code: string }) => one.code)).toEqual([
+      'variable-unknown',
+      'format',
+    ])
+  })
 })
