@@ -58,6 +58,14 @@ const isRefusal = (error: unknown): boolean => {
   return status !== null && status < 500 && !code.startsWith('unreachable')
 }
 
+/** A connection that breaks after the request, or a gateway that gives up, leaves the outcome open. */
+const withOutcome = async (error: unknown, about: UnderWay): Promise<unknown> => {
+  const { UnreachableError } = await import('./client/http/errors.ts')
+  if (!(error instanceof UnreachableError)) return error
+  const { server, reason, message } = error
+  return new UnreachableError(server, reason, `${message}; ${unknown(about)}`, error)
+}
+
 /** Sends a changeset, so that a signal meanwhile can tell what became of it. */
 export const underWay = async <T extends { readonly revision: number }>(
   about: UnderWay,
@@ -77,7 +85,7 @@ export const underWay = async <T extends { readonly revision: number }>(
           ? `realm ${about.realm}: not committed, the server refused the changeset: ${failureOf(error).message}`
           : unknown(about),
       )
-    throw error
+    throw await withOutcome(error, about)
   } finally {
     current = undefined
   }

@@ -114,6 +114,23 @@ describe('an apply that is interrupted', () => {
   })
 })
 
+describe('an apply without an answer', () => {
+  it.each([
+    [
+      'from a gateway that gives up',
+      (answer: ServerResponse) => void answer.writeHead(504).end(''),
+    ],
+    ['on a connection that breaks', (answer: ServerResponse) => void answer.destroy()],
+  ])('%s tells that the outcome is unknown, and how to find out', async (_, give) => {
+    const one = await held(isChangeset, give)
+    one.release()
+    const { code, stderr } = await one.estate.run(one.args.join(' '))
+    expect(code, stderr).toBe(5)
+    expect(stderr).toContain(`realm ${one.realm}: it is not known whether`)
+    expect(stderr).toContain(`iamctl history --realm ${one.realm}`)
+  })
+})
+
 describe('a rollback that is interrupted', () => {
   it('tells the revision as well', async () => {
     let count = 0
