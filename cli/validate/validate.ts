@@ -150,7 +150,10 @@ export const createValidator = ({ isShared = () => false }: ValidatorOptions = {
     const found: readonly Finding[] = [
       ...findings,
       ...checkText(loaded.value),
-      ...checkRules(model),
+      // A field that no provider has is not one of another provider.
+      ...checkRules(model).filter(
+        ({ code, pointer }) => code !== 'unknown-field' || !wrong.has(pointer),
+      ),
       ...checkReferences(model, {
         files: loaded.elsewhere.length > 0,
         estates: isShared(loaded.realm),

@@ -47,6 +47,14 @@ describe('validation', () => {
     expect((await check(template('welcome'))).diagnostics).toMatchObject([{ code: 'required' }])
   })
 
+  it('reports a field that no identity provider has once', async () => {
+    const { diagnostics } = await check(
+      'realm: a\nidentityProviders: [{ alias: x, protocol: oidc, config: { issuer: https://i.example, clientId: x, isuer: y } }]\n',
+    )
+    const unknown = diagnostics.filter(({ code }) => code === 'unknown-field')
+    expect(unknown).toMatchObject([{ hint: 'did you mean "issuer"?' }])
+  })
+
   it('points into the file that a part of a realm stands in, also of an overlay', async () => {
     using folder = createFolder({
       'realms/a.yaml': 'realm: a\nroles: [{ name: support }]\n',
