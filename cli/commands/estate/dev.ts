@@ -23,7 +23,8 @@ export const dev = conversation({
 The server stores its data in SQLite, in a temporary folder unless --keep is given, and stops with this command.
 Problems of the files are reported with their lines, and the realm stays as it is. Deletions need no confirmation.
 Secrets from variables (\${env:NAME}) that are not set are generated. Passwords of test users, generated or from the
-files, are shown. On a terminal: q quits, r applies again.
+files, are shown. Logouts and other calls of the server reach applications on this machine, also over plain http.
+On a terminal: q quits, r applies again.
 
 Examples:
   iamctl dev                            the paths of iamctl.yaml, else realms/

@@ -53,6 +53,8 @@ const withoutOurs = (env: ServerChildOptions['env']): Record<string, string> =>
 const argumentsOf = ({ entry, port, data, adminPasswordFile }: ServerChildOptions): string[] => [
   ...[entry, 'server', 'start', '--exit-with-parent', '--data', data, '--host', '127.0.0.1'],
   ...['--port', String(port), '--bootstrap-admin-password-file', adminPasswordFile],
+  // Webhooks and logouts go to the application next to it.
+  ...['--outgoing-allow', 'localhost,127.0.0.0/8,::1', '--outgoing-allow-http'],
   // A laptop has no mail server: messages to users are shown instead.
   ...['--log-level', 'info', '--log-messages', '--shutdown-timeout', String(shutdownSeconds)],
 ]

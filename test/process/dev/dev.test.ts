@@ -1,8 +1,12 @@
 /** `iamctl dev`: a realm that follows its files, from the first apply through every save. */
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { cpSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
 import { signIn } from '../../support/processes/browserless.ts'
 import { temporaryFolder } from '../../support/processes/server-process.ts'
 import { clientText, type DevProcess, newEstate, startDev, type Told } from './dev-process.ts'
@@ -50,6 +54,50 @@ describe('dev', () => {
     expect(event['actorName']).toBe('alice')
     expect((await dev.wait('secrets-made'))['names']).toEqual(['ALICE_PASSWORD'])
     expect(dev.told('secrets-made')).toHaveLength(1)
+  })
+
+  it('tells an application on the same machine of a logout, over plain http', async () => {
+    const called = Promise.withResolvers<string>()
+    const application = createServer((request, response) => {
+      called.resolve(request.url ?? '')
+      response.end()
+    }).listen(0, '127.0.0.1')
+    onTestFinished(() => void application.close())
+    await once(application, 'listening')
+    const { port } = application.address() as AddressInfo
+    const estate = newEstate()
+    const redirectUri = `http://localhost:${port}/callback`
+    const logoutUri = `http://localhost:${port}/logout`
+    writeFileSync(
+      join(estate, 'realms', 'clients.yaml'),
+      `realm: acme
+clients:
+  - clientId: app
+    publicClient: true
+    grantTypes: [authorization_code]
+    redirectUris: ['${redirectUri}']
+    backchannelLogoutUri: '${logoutUri}'
+`,
+    )
+    const dev = await startDev(estate)
+    expect(await dev.wait('ready')).toMatchObject({ applied: true })
+    const { bob } = usersOf(await dev.wait('realms'))
+    const person = await signIn(dev.url, 'acme', bob?.['username'], bob?.['password'])
+    const app = { client_id: 'app', redirect_uri: redirectUri }
+    const code_verifier = 'v'.repeat(43)
+    const code_challenge = createHash('sha256').update(code_verifier).digest('base64url')
+    const pkce = { code_challenge, code_challenge_method: 'S256' }
+    const query = new URLSearchParams({ ...app, ...pkce, response_type: 'code', scope: 'openid' })
+    const { headers } = await person.send('GET', `/realms/acme/authorize?${query}`)
+    const code = new URL(String(headers['location'])).searchParams.get('code') ?? ''
+    const exchange = { ...app, code, code_verifier, grant_type: 'authorization_code' }
+    const form = new URLSearchParams(exchange)
+    expect((await person.send('POST', '/realms/acme/token', form)).status).toBe(200)
+    const operator = await admin(dev)
+    const sessions = '/admin/realms/acme/sessions'
+    const [session] = (await operator.send('GET', sessions)).body
+    expect((await operator.send('DELETE', `${sessions}/${session.id}`)).status).toBe(204)
+    expect(await called.promise).toBe('/logout')
   })
 
   it('runs the example, which shows every kind', async () => {
