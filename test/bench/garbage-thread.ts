@@ -4,6 +4,8 @@
  */
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
+import { readlinkSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads'
 import { type Request, sendLoad } from './load.ts'
@@ -27,6 +29,13 @@ const send = ({ url, request, status, connections, ms }: Garbage): Promise<unkno
     await connection.send({ ...request, headers }, status)
   })
 
+/** Strangers have processors of their own: here they get what the server and its callers leave. Linux only. */
+const giveWay = (): void => {
+  if (process.platform !== 'linux') return
+  const [thread = ''] = /\d+$/.exec(readlinkSync('/proc/thread-self')) ?? []
+  setPriority(Number(thread), constants.priority.PRIORITY_LOW)
+}
+
 /** Once the thread has begun; `ended` is that of its last answer. */
 export const startGarbage = async (garbage: Garbage): Promise<{ ended: Promise<unknown> }> => {
   const thread = new Worker(new URL(import.meta.url), { workerData: garbage })
@@ -35,6 +44,7 @@ export const startGarbage = async (garbage: Garbage): Promise<{ ended: Promise<u
 }
 
 if (!isMainThread) {
+  giveWay()
   parentPort?.postMessage('begins')
   await send(workerData)
 }
