@@ -5,7 +5,7 @@
  * `peers` needs programs that npm does not have, such as a browser (`npm run test:peers`). `.ci/run` runs them all.
  *
  * `npm run test:long` runs every file of `server` on SQLite and on PostgreSQL. `npm test` does so with the files about
- * storage (`both-databases`), and divides the others between the two (`on-sqlite`, `on-postgres`). `npm run test:long`
+ * storage, and divides the others between the two (`divided`). `npm run test:long`
  * starts a process for every command of `process`; `npm test` does so for the first run of each command, and for
  * those that need it (test/support/processes/warm/run.ts).
  *
@@ -50,10 +50,13 @@ const manyRequests = [
   'test/security/admin-api/guard.test.ts',
   'test/security/permissions/every-write.test.ts',
 ]
-const turnOf = (path: string, index: number): number =>
-  manyRequests.includes(path) ? 0 : index % 2
-const inTurn = (turn: number): string[] =>
-  divided.filter((path, index) => turnOf(path, index) === turn)
+/** The database of each file that runs on one of them. */
+const databaseOf = Object.fromEntries(
+  divided.map((path, index) => [
+    path,
+    manyRequests.includes(path) || index % 2 === 0 ? ('sqlite' as const) : ('postgres' as const),
+  ]),
+)
 
 export default defineConfig({
   test: {
@@ -68,6 +71,7 @@ export default defineConfig({
     env: { NODE_COMPILE_CACHE: join(import.meta.dirname, 'node_modules/.cache/iamctl/compiled') },
     // What comes by itself comes late on a machine that is busy.
     expect: { poll: { timeout: 15_000 } },
+    provide: { databaseOf: {} },
     reporters: ['default', new SummaryReporter()],
     sequence: { sequencer: LongestFirst },
     projects: [
@@ -80,12 +84,10 @@ export default defineConfig({
           setupFiles: chance,
         },
       },
-      ...[
-        { name: 'server', include: ['test/**/*.test.ts'] },
-        { name: 'both-databases', include: stored },
-        { name: 'on-sqlite', include: inTurn(0), env: { BACKENDS: 'sqlite' } },
-        { name: 'on-postgres', include: inTurn(1), env: { BACKENDS: 'postgres' } },
-      ].map((project) => ({ extends: true as const, test: { ...server, ...project } })),
+      ...[{ name: 'server' }, { name: 'divided', provide: { databaseOf } }].map((project) => ({
+        extends: true as const,
+        test: { ...server, include: ['test/**/*.test.ts'], ...project },
+      })),
       ...[
         {
           name: 'process',

@@ -73,7 +73,7 @@ const backend = (
 
 const wanted = (process.env['BACKENDS'] ?? 'sqlite,postgres').split(',')
 
-export const backends: readonly Backend[] = [
+const all: readonly Backend[] = [
   backend('sqlite', createSqlite, copySqlite),
   backend(
     'postgres',
@@ -82,8 +82,18 @@ export const backends: readonly Backend[] = [
   ),
 ].filter(({ name }) => wanted.includes(name))
 
+export let backends = all
+
 /** For rules that no query decides, and whose queries other files run on every database: one of them, all in the long run. */
-export const anyBackend: readonly Backend[] = isLong ? backends : backends.slice(0, 1)
+export let anyBackend = all
+
+/** For the next test file; files share this module. */
+export const runOn = (name: Backend['name'] | undefined): void => {
+  backends = name === undefined ? all : all.filter((one) => one.name === name)
+  anyBackend = isLong ? backends : backends.slice(0, 1)
+}
+
+runOn(undefined)
 
 /** The same for a list: each on one of the databases in turn. */
 export const inTurns = <T>(list: readonly T[], backend: Backend): readonly T[] =>

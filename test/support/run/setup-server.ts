@@ -1,8 +1,18 @@
-/** Setup file of the `server` project: its servers live in this process. */
+/** Setup file of the projects `server` and `divided`: their servers live in this process. */
+import { relative } from 'node:path'
 import { setDefaultCACertificates } from 'node:tls'
-import { inject } from 'vitest'
+import { expect, inject } from 'vitest'
+import { type Backend, runOn } from '../backends.ts'
 import { handOut } from './key-pairs.ts'
 
+declare module 'vitest' {
+  interface ProvidedContext {
+    /** Of test files that run on one database; the others run on both. */
+    databaseOf: Readonly<Record<string, Backend['name']>>
+  }
+}
+
+runOn(inject('databaseOf')[relative(process.cwd(), expect.getState().testPath ?? '')])
 handOut(inject('keyPairs'))
 
 // No test calls a host of the world; to add a test's own certificate to all public authorities costs a thirtieth of a second.
