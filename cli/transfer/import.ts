@@ -106,6 +106,10 @@ const located = (error: unknown, { file, text: content }: ImportContent): unknow
   })
 }
 
+/** Nobody else has written to the realm: that would be a conflict. */
+const isEmptyAfter = (error: unknown): boolean =>
+  error instanceof ProblemError && [400, 403, 413].includes(error.status)
+
 /** An import that the server refuses leaves no empty realm behind. */
 const importIntoNew = async (
   api: Api,
@@ -116,8 +120,7 @@ const importIntoNew = async (
   try {
     return await send()
   } catch (error) {
-    const isRefused = error instanceof ProblemError && error.status < 500
-    if (isRefused) await api.deleteRealm(realm).catch(() => undefined)
+    if (isEmptyAfter(error)) await api.deleteRealm(realm).catch(() => undefined)
     throw error
   }
 }
