@@ -106,7 +106,7 @@ const located = (error: unknown, { file, text: content }: ImportContent): unknow
   })
 }
 
-/** Nobody else has written to the realm: that would be a conflict. */
+/** Another write to the realm would have made the refusal a conflict (409 or 412). */
 const isEmptyAfter = (error: unknown): boolean =>
   error instanceof ProblemError && [400, 403, 413].includes(error.status)
 
