@@ -198,6 +198,17 @@ describe('a part that is given as none (RFC 7643 §2.5)', () => {
       { op: 'add', path: 'phoneNumbers[type eq "fax"]', value: { value: '' } },
       { phoneNumbers: [work, home] },
     ],
+    [
+      'makes no value',
+      { path: 'addresses[type eq "work"].country', value: '' },
+      { addresses: undefined },
+    ],
+    [
+      'makes no address without its `value`',
+      { path: 'emails[type eq "work"].display', value: null },
+      {},
+    ],
+    ['finds no value', { path: 'addresses[type eq "work"]', value: { country: null } }, {}],
     ['removes an extension', { path: enterprise, value: null }, { [enterprise]: undefined }],
     [
       'leaves what the server sets',

@@ -90,6 +90,8 @@ const changeList = (draft: Draft, { op, value }: Change, target: Target): void =
   }
   const chosen = before.map((one) => filter === undefined || matchesFilter(filter, attribute, one))
   if (!chosen.includes(true)) {
+    // Entra ID clears every part that it maps, also those of a value that is not there.
+    if (isComplex(parts) && Object.values(parts).every((part) => part === undefined)) return
     // Entra ID replaces parts of values that are not there yet.
     const made = filter && (sub || op === 'add') ? madeBy(filter, attribute) : undefined
     if (!made) throw noTarget(`no value of ${attribute.name} fits the path`)
