@@ -9,6 +9,7 @@ import { fullFormats } from 'ajv-formats/dist/formats.js'
 import { type JsonSchema, pointerSegment } from './json-schema.ts'
 import type { FieldError } from './problems.ts'
 import { formats } from './text/formats.ts'
+import { uniqueItems } from './unique-items.ts'
 
 export type { ErrorObject, ValidateFunction } from 'ajv/dist/2020.js'
 
@@ -67,6 +68,7 @@ export const createAjv = ({
     },
   })
   for (const keyword of markKeywords) ajv.addKeyword({ keyword })
+  ajv.removeKeyword(uniqueItems.keyword).addKeyword(uniqueItems)
   for (const [name, format] of Object.entries(allFormats)) ajv.addFormat(name, format)
   return ajv
 }

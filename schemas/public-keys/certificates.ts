@@ -3,9 +3,13 @@
 import { X509Certificate } from 'node:crypto'
 import { keyObjectFault, type PublicKeyFault } from './public-keys.ts'
 
+/** In base64: a key and a signature alone are longer. To try a hundred thousand texts that are shorter takes seconds. */
+const leastLength = 128
+
 /** Exactly one: of several it would be unclear which is trusted. Nothing where the text is none. */
 export const readCertificate = (value: string): X509Certificate | undefined => {
   const text = value.trim()
+  if (text.length < leastLength) return undefined
   const isPem = /^-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----$/.test(text)
   if (!isPem && !/^[A-Za-z0-9+/\s]+={0,2}$/.test(text)) return undefined
   try {
