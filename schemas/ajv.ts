@@ -68,7 +68,7 @@ export const createAjv = ({
     },
   })
   for (const keyword of markKeywords) ajv.addKeyword({ keyword })
-  ajv.removeKeyword(uniqueItems.keyword).addKeyword(uniqueItems)
+  ajv.removeKeyword('uniqueItems').addKeyword(uniqueItems(_))
   for (const [name, format] of Object.entries(allFormats)) ajv.addFormat(name, format)
   return ajv
 }

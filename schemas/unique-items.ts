@@ -3,15 +3,18 @@
  * body of 135 kB held up the server for a minute (CWE-407).
  */
 
-import { _, type Code, type CodeKeywordDefinition, type Name } from 'ajv/dist/2020.js'
+import type { Code, CodeKeywordDefinition, Name, _ as tag } from 'ajv/dist/2020.js'
+
+/** Of Ajv, from its factory. */
+type Tag = typeof tag
 
 /** The same for equal values, in whatever order the members of an object stand. */
-const textOf = (item: Name): Code => {
+const textOf = (_: Tag, item: Name): Code => {
   const inOrder = _`(name, inner) => inner !== null && typeof inner == "object" && !Array.isArray(inner) ? Object.fromEntries(Object.entries(inner).sort(([a], [b]) => a < b ? -1 : 1)) : inner`
   return _`typeof ${item} == "object" ? JSON.stringify(${item}, ${inOrder}) : typeof ${item} + ${item}`
 }
 
-export const uniqueItems = {
+export const uniqueItems = (_: Tag): CodeKeywordDefinition => ({
   keyword: 'uniqueItems',
   type: 'array',
   schemaType: 'boolean',
@@ -30,7 +33,7 @@ export const uniqueItems = {
     const places = gen.const('places', _`new Map()`)
     gen.for(_`;${i}--;`, () => {
       const item = gen.const('item', _`${data}[${i}]`)
-      const text = gen.const('text', textOf(item))
+      const text = gen.const('text', textOf(_, item))
       gen.assign(j, _`${places}.get(${text})`)
       gen.if(_`${j} !== undefined`, () => {
         context.error()
@@ -40,4 +43,4 @@ export const uniqueItems = {
     })
     context.ok(valid)
   },
-} satisfies CodeKeywordDefinition
+})
