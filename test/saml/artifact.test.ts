@@ -181,7 +181,7 @@ describe.each(backends)('artifacts on $name', (backend) => {
     ['unsigned', { key: null }],
     ['signed by another', { key: stranger.privateKey }],
     ['of an unknown sender', { issuer: 'https://unknown.example' }],
-    ['old', { at: Date.now() - 7 * 60_000 }],
+    ['old', { at: Date.now() - 9 * 60_000 }],
     ['for another endpoint', { attributes: ' Destination="https://x.example"' }],
     ['changed', { spoil: (xml) => xml.replace('Version="2.0"', 'Version="2.0" Consent="x"') }],
     [

@@ -6,8 +6,8 @@ import { destinationsOf } from '../addresses.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
 import type { ServiceProvider } from '../service-provider.ts'
 
-/** Of the clock of a service provider. */
-export const skewMs = 60_000
+/** Of the clock of a service provider, in either direction: three to five minutes (SAML2int; Kantara IIP-G01). */
+export const skewMs = 3 * 60_000
 /** So long a request may be under way. */
 export const freshMs = 5 * 60_000
 
