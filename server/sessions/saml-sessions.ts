@@ -31,6 +31,12 @@ const toldText = ({ name_id_format, expires_at, name_id }: Told): string =>
 
 type Told = Pick<SamlSessionRow, 'name_id_format' | 'expires_at' | 'name_id'>
 
+/** The name in it, where it has this format. */
+export const nameTold = (text: string | null, format: string): string | undefined => {
+  const [own, , ...name] = text?.split(' ') ?? []
+  return own === format ? name.join(' ') : undefined
+}
+
 /**
  * What the service provider knows of the session, as one text, where it is among those that the end of the session is told;
  * part of a query.

@@ -4,7 +4,7 @@ import { type NameIdFormat, nameIdFormats } from '#schemas/drivers/saml.ts'
 import { upstreamIssuer } from '#server/broker/sessions/upstream-sessions.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { randomBytes } from '#server/platform/random.ts'
-import { told } from '#server/sessions/saml-sessions.ts'
+import { nameTold, told } from '#server/sessions/saml-sessions.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { preparedQuery } from '#server/storage/prepared.ts'
@@ -136,7 +136,8 @@ export const createNameIds = ({
       case 'persistent':
         return persistent(issuer, provider, user, allowCreate, known)
       case 'transient':
-        return plain(format, `_${randomBytes(20).toString('hex')}`)
+        // The same in the whole session, so that each place of the service provider can name it in a logout.
+        return plain(format, nameTold(known.told, format) ?? `_${randomBytes(20).toString('hex')}`)
       case 'email':
         return plain(format, vouchedAddress(user))
       case 'unspecified':

@@ -25,6 +25,7 @@ import {
   providerPath,
   sentOf,
   signedForm,
+  verifiedOf,
 } from '../fixture.ts'
 import {
   isSignedIn,
@@ -152,6 +153,17 @@ describe.each(backends)('single logout on $name', (backend) => {
       expect(await isSignedIn(site, alice)).toBe(false)
     },
   )
+
+  it('takes the transient name of any sign-on in the session (SAML Core §8.3.8)', async () => {
+    const policy =
+      '<samlp:NameIDPolicy Format="urn:oasis:names:tc:SAML:2.0:nameid-format:transient"/>'
+    const visit = async () => verifiedOf(site, await alice.open(askUrl(site, { inside: policy })))
+    const { nameId } = await visit()
+    await visit()
+    const inside = `<saml:NameID>${nameId}</saml:NameID><samlp:SessionIndex>${known.sessionIndex}</samlp:SessionIndex>`
+    await alice.open(logoutUrl(site, logoutRequest(site, known, { inside })))
+    expect(await isSignedIn(site, alice)).toBe(false)
+  })
 
   const refusedOnPage = async (url: string): Promise<void> => {
     const page = await alice.open(url)
