@@ -285,6 +285,19 @@ describe('reasons', () => {
   })
 })
 
+it('names some of many that are missing, and tells how many more: the reason stands in every answer (CWE-405)', () => {
+  const users = Array.from({ length: 4000 }, (_, i) => `user-${i}`.padEnd(200, '-'))
+  const evaluate = compileRules({
+    settings,
+    policies: [policyOf('many', { type: 'user', users })],
+    permissions: [permissionOf('p', { resources: ['book'], policies: ['many'] })],
+  })({ ...nobody, user: { id: 'u1', username: 'bob' } })
+  const [answer] = evaluate({ resource: book }).scopes
+  expect(answer?.permissions()[0]?.policies[0]?.why).toBe(
+    `the user is none of ${users[0]}, 3999 more`,
+  )
+})
+
 it('explains an aggregate by its count and by the answers of the policies in it, however deep', () => {
   const evaluate = compileRules({
     settings,

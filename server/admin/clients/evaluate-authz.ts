@@ -214,8 +214,11 @@ const questionsIn = (
   return questions
 }
 
-/** Throws before anything is written out: the explanation of a few dozen aggregates that share policies can have billions of answers (CWE-770). */
-const checkLength = (answers: readonly ResourceAnswer[]): void => {
+/**
+ * Throws before anything is written out, and before the next resource is asked about: the explanation of a few dozen aggregates
+ * that share policies can have billions of answers, and so can one of few permissions for many scopes (CWE-770).
+ */
+const createLengthCheck = () => {
   const lengths = new Map<PolicyAnswer, number>()
   const lengthOf = (answer: PolicyAnswer): number => {
     const length = lengths.get(answer) ?? 1 + totalOf(answer.policies ?? [])
@@ -225,14 +228,15 @@ const checkLength = (answers: readonly ResourceAnswer[]): void => {
   const totalOf = (policies: readonly PolicyAnswer[]): number =>
     policies.reduce((total, one) => total + lengthOf(one), 0)
   let length = 0
-  for (const { scopes } of answers)
-    for (const { permissions } of scopes)
-      for (const { policies } of permissions()) {
-        length += 1 + totalOf(policies)
-        if (length <= mostAnswers) continue
-        const message = `the explanation has more than ${mostAnswers} answers of permissions and policies: name fewer resources or scopes`
-        throw invalid([{ field: '/resources', code: 'too-many', message }])
-      }
+  return ({ scopes }: ResourceAnswer): void => {
+    for (const { permissions } of scopes) {
+      const told = permissions()
+      length += Math.max(1, told.length) + totalOf(told.flatMap(({ policies }) => policies))
+      if (length <= mostAnswers) continue
+      const message = `the explanation has more than ${mostAnswers} answers of permissions and policies: name fewer resources or scopes`
+      throw invalid([{ field: '/resources', code: 'too-many', message }])
+    }
+  }
 }
 
 const shown = ({ resource, status: told, scopes }: ResourceAnswer) => ({
@@ -308,9 +312,13 @@ export const evaluateAuthz = (parts: EvaluateParts): Action => ({
     const party = await partyIn(parts, context, view, body)
     const evaluate = server.evaluator(await factsOf({ view, server }, party))
     const bar = barOf(view, client, party)
-    const decided = questions.map(evaluate)
+    const checkLength = createLengthCheck()
+    const decided = questions.map((question) => {
+      const answer = evaluate(question)
+      checkLength(answer)
+      return answer
+    })
     const answers = bar === undefined ? decided : decided.map(barredBy(bar))
-    checkLength(answers)
     return { status: decideBy('AFFIRMATIVE', answers), results: answers.map(shown) }
   },
 })

@@ -34,7 +34,20 @@ interface Finding {
 
 type Condition = (facts: Facts, ask: Ask) => Finding
 
-const listed = (names: readonly string[]): string => names.join(', ')
+/** Characters of a list of names: it stands in every answer of the policy, and an explanation has thousands of them (CWE-405). */
+const longestList = 300
+
+const listed = (names: readonly string[]): string => {
+  const shown: string[] = []
+  let length = 0
+  for (const name of names) {
+    if (length + name.length > longestList) break
+    shown.push(name)
+    length += name.length
+  }
+  const left = names.length - shown.length
+  return left === 0 ? shown.join(', ') : [...shown, `${left} more`].join(', ')
+}
 
 /** One of the named things is among those that the requesting party has. */
 const anyOf =

@@ -105,6 +105,17 @@ describe.each(anyBackend)('large requests to authorization services ($name)', (b
     expect((await ask({ response_mode: 'decision' }, ['r0#write'])).body).toEqual({ result: true })
   })
 
+  it('are not explained where the scopes are too many that no permission is about', async () => {
+    const scopes = numbers(30).map((n) => `wide-${n}`)
+    const { status } = await apply([
+      ...scopes.map((name) => put('authz-scope', `api/${name}`, { name })),
+      put('authz-resource', 'api/wide', { name: 'wide', scopes }),
+    ])
+    expect(status).toBe(200)
+    const answer = await evaluate({ clientId: 'api', resources: numbers(700).map(() => 'wide') })
+    expect([answer.status, answer.body.errors[0].field]).toEqual([400, '/resources'])
+  })
+
   it('cannot be made by aggregates: more than a hundred levels are refused', async () => {
     const chain = (name: string, length: number, last: string) =>
       numbers(length).map((n) =>
