@@ -128,7 +128,7 @@ describe.each(anyBackend)('oidcc-dynamic-certification-test-plan on $name', (bac
     })
   })
 
-  it('oidcc-idtoken-unsigned: not offered, and refused', async () => {
+  it('oidcc-idtoken-unsigned: skipped by the suite, since `none` is not offered, and refused', async () => {
     await expect(register({ id_token_signed_response_alg: 'none' })).rejects.toThrow(
       'invalid_client_metadata',
     )
@@ -165,7 +165,7 @@ describe.each(anyBackend)('oidcc-dynamic-certification-test-plan on $name', (bac
     expect([status, body.error]).toEqual([400, 'invalid_redirect_uri'])
   })
 
-  it('oidcc-discovery-endpoint-verification', async () => {
+  it('oidcc-discovery-endpoint-verification: all but the implicit flow, which is not offered', async () => {
     const { body } = await site.get('/.well-known/openid-configuration')
     expect(body).toMatchObject({
       issuer: site.issuer,
