@@ -44,6 +44,9 @@ interface Followed {
   readonly options: RouteOptions
 }
 
+const fixedSegments = ({ segments }: Followed): number =>
+  segments.filter((segment) => segment !== '*' && !segment.includes(':')).length
+
 /** Follows every route that is registered from now on. */
 export const followRoutes = (app: FastifyInstance): ((path: string) => Place) => {
   const routes = new Map<string, Followed>()
@@ -57,7 +60,10 @@ export const followRoutes = (app: FastifyInstance): ((path: string) => Place) =>
   })
   return (path) => {
     const segments = path.split('/')
-    const found = [...routes.values()].filter((route) => fits(route.segments, segments))
+    const all = [...routes.values()].filter((route) => fits(route.segments, segments))
+    // What is at `/keys/rotate` is no key, as the router and readers of the API description have it.
+    const fixed = Math.max(...all.map(fixedSegments))
+    const found = all.filter((route) => fixedSegments(route) === fixed)
     return {
       methods: [...new Set(found.flatMap(({ methods }) => [...methods]))].sort(),
       refuseMethod: found

@@ -25,6 +25,7 @@ app.get('/things/:id', async () => {
 app.delete('/things/:id', async () => {
   throw new TakenError('unique constraint things_name')
 })
+app.get('/things/counted', async () => 1)
 app.get('/broken', async () => {
   throw new Error('password=hunter2 in SELECT * FROM users')
 })
@@ -157,6 +158,11 @@ describe('a method that the path does not take', () => {
     })
     expect(response.statusCode).toBe(405)
     expect(response.headers['allow']).toBe('DELETE, GET, HEAD')
+  })
+
+  it('is no method of the things beside a path of its own', async () => {
+    const response = await app.inject({ method: 'PATCH', url: '/things/counted' })
+    expect(response.headers['allow']).toBe('GET, HEAD')
   })
 
   it('is not what a handler means that finds nothing', async () => {

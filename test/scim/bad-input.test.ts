@@ -337,6 +337,11 @@ describe('what is not offered', () => {
 })
 
 describe('discovery (RFC 7644 §4)', () => {
+  it('answers 405 without a token, as it is read without one', async () => {
+    const answer = await site.world.server.anonymous.send('PUT', '/realms/acme/scim/v2/Schemas')
+    expect([answer.status, answer.headers['allow']]).toEqual([405, 'GET'])
+  })
+
   it('tells what works, without nulls, and every schema and type by its id', async () => {
     const config = await site.scim.send('GET', '/ServiceProviderConfig')
     expect(config.body).toMatchObject({

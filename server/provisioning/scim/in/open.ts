@@ -83,7 +83,7 @@ export const openScimIn = (needs: ScimInNeeds) => {
       addResourceRoutes(app, { admit, turns }, `${path}/Groups`, groups)
       searchAllRoutes({ admit, types: [users, groups] }, path)(app)
       discoveryRoutes({ admitAnyone }, path)(app)
-      unsupportedRoutes({ admit }, path)(app)
+      unsupportedRoutes({ admit, admitAnyone }, path)(app)
     }) satisfies FastifyPluginAsync,
   }
 }

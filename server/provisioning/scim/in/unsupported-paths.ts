@@ -1,19 +1,21 @@
 /** What is not offered: `/Me` and `/Bulk` (501), methods that a path does not take (405), and all other paths (404). */
 
 import type { FastifyInstance } from 'fastify'
-import type { Admit } from './caller.ts'
+import type { Admit, AdmitAnyone } from './caller.ts'
 import { MethodRefused, notFound, ScimError } from './errors.ts'
 
 const onResources = ['GET', 'POST']
 const onResource = ['DELETE', 'GET', 'PATCH', 'PUT']
+
+/** Read without a token, so that a refusal of other methods needs none either. */
+const discovery = /^(ServiceProviderConfig|(ResourceTypes|Schemas)(\/[^/]+)?)$/
 
 const methodsAt: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^$/, ['GET']],
   [/^(Users|Groups)$/, onResources],
   [/^((Users|Groups)\/)?\.search$/, ['POST']],
   [/^(Users|Groups)\/[^/]+$/, onResource],
-  [/^ServiceProviderConfig$/, ['GET']],
-  [/^(ResourceTypes|Schemas)(\/[^/]+)?$/, ['GET']],
+  [discovery, ['GET']],
 ]
 
 /** What is below `/scim/v2/` of an address. */
@@ -31,14 +33,17 @@ export const refusedAt = (url: string, method: string): ScimError => {
 }
 
 export const unsupportedRoutes =
-  ({ admit }: { readonly admit: Admit }, path: string) =>
+  (
+    { admit, admitAnyone }: { readonly admit: Admit; readonly admitAnyone: AdmitAnyone },
+    path: string,
+  ) =>
   (app: FastifyInstance): void => {
     app.route({
       method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'],
       url: `${path}/*`,
       config: { events: [] },
       handler: async (request) => {
-        await admit(request)
+        await (discovery.test(below(request.url)) ? admitAnyone(request) : admit(request))
         throw refusedAt(request.url, request.method)
       },
     })
