@@ -23,6 +23,7 @@ const markKeywords = [
   'x-follows',
   'x-alias',
   'x-show-unset',
+  'x-described',
 ]
 
 /** Validators by their name, as build.ts writes them; from source there are none, and each is compiled at first use. */

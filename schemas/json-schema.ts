@@ -47,6 +47,8 @@ export interface JsonSchema {
   readonly 'x-follows'?: string
   /** A REST PUT without it leaves it as it is. */
   readonly 'x-kept'?: true
+  /** What a handler checks itself, for the API description alone. */
+  readonly 'x-described'?: JsonSchema
   readonly [keyword: string]: unknown
 }
 

@@ -50,7 +50,7 @@ describe.each(backends.slice(0, 1))(
           : path.startsWith('/realms/{realm}/tx')
             ? [{ token: [] }]
             : isPage(one)
-              ? [{ session: [] }]
+              ? [{ session: [] }, {}]
               : /^\/realms\/\{realm\}\/(push|qr)\//.test(path)
                 ? [session]
                 : [session, { 'account-token': [] }]

@@ -191,6 +191,23 @@ describe('the API description', () => {
     expect(text).not.toContain('"redirectUris"')
   })
 
+  it('is smaller than the first MiB of a response, which is all that Schemathesis reads', async () => {
+    for (const path of ['/v3/api-docs', '/v3/api-docs.yaml']) {
+      const { payload } = await server.app.inject(path)
+      expect(Buffer.byteLength(payload), path).toBeLessThan(1024 * 1024)
+    }
+  })
+
+  it('says what an email address is, and which schemas SCIM bodies name', () => {
+    const bodyOf = (id: string) =>
+      Object.values(operations.find((one) => one.operationId === id)?.requestBody?.content ?? {})[0]
+        ?.schema.properties
+    expect(bodyOf('create-user')?.['email']).toMatchObject({ format: 'email', maxLength: 320 })
+    expect(bodyOf('scim-create-user')?.['schemas']?.['contains']).toEqual({
+      const: 'urn:ietf:params:scim:schemas:core:2.0:User',
+    })
+  })
+
   it('is the same as YAML, without aliases', async () => {
     const { headers, body } = await server.anonymous.send('GET', '/v3/api-docs.yaml')
     expect(headers['content-type']).toBe('application/yaml')

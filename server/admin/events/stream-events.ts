@@ -51,6 +51,7 @@ export const streamEvents = ({ storage, eventStreams }: StreamEventsParts): Acti
       'last-event-id': {
         type: 'string',
         maxLength: 40,
+        'x-described': { pattern: '^[0-9]{1,20}:[0-9]{1,16}$' },
         description: 'The id of the last event that was seen: what came after it is sent first.',
       },
     },

@@ -7,6 +7,8 @@ import { STATUS_CODES } from 'node:http'
 import { isObject, type JsonSchema } from '#schemas/json-schema.ts'
 import { problems } from '#schemas/problems.ts'
 import { largestInteger } from '#server/http/validation.ts'
+import { asRequested } from './request-schemas.ts'
+import { createSharing, errorName } from './shared-parts.ts'
 
 type Json = Record<string, unknown>
 
@@ -76,6 +78,7 @@ const withOptionalBody = (method: string, operation: Json): Json => {
 }
 
 interface Parameter {
+  readonly name: string
   readonly in: string
   readonly schema: JsonSchema
 }
@@ -87,7 +90,7 @@ const bounded = (parameter: Parameter): Parameter =>
 
 /** As a reader fills them in: the path from left to right, then the query, then headers. */
 const inOrder = (operation: Json): Json => {
-  const parameters = operation['parameters'] as readonly Parameter[] | undefined
+  const parameters = asRequested(operation['parameters']) as readonly Parameter[] | undefined
   if (!parameters) return operation
   const rank = ({ in: place }: Parameter): number => ['path', 'query', 'header'].indexOf(place)
   return {
@@ -96,18 +99,29 @@ const inOrder = (operation: Json): Json => {
   }
 }
 
-/** Moves schemas with a title to the components; the first of a name stays, and another one keeps its place. */
+/**
+ * Moves schemas with a title to the components; the first of a name stays, and another one keeps its place. Schemas without a
+ * title become references to a component that is the same.
+ */
 const createHoist = (components: Json) => {
+  const titles = new Map<string, string>()
   const hoist = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(hoist)
     if (!isObject(value)) return value
-    const inner = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, hoist(one)]))
+    const inner = Object.fromEntries(
+      Object.entries(value).flatMap(([key, one]) =>
+        key === 'x-described' ? [] : [[key, hoist(one)]],
+      ),
+    )
     const { title, ...schema } = inner
-    if (typeof title !== 'string' || !isObject(schema['properties'])) return inner
-    const known = components[title]
-    if (known !== undefined && JSON.stringify(known) !== JSON.stringify(schema)) return inner
-    components[title] = schema
-    return { $ref: `#/components/schemas/${title}` }
+    if (!isObject(schema['properties'])) return inner
+    const text = JSON.stringify(schema)
+    if (typeof title === 'string' && components[title] === undefined) {
+      components[title] = schema
+      titles.set(text, title)
+    }
+    const same = titles.get(text)
+    return same === undefined ? inner : { $ref: `#/components/schemas/${same}` }
   }
   return hoist
 }
@@ -116,11 +130,31 @@ const byName = (values: Json): Json =>
   Object.fromEntries(Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1)))
 
 export const complete = (made: object, problem: JsonSchema): Json => {
-  // A copy without shared parts: YAML would write those as aliases.
+  // Without members that are undefined.
   const document: Json = JSON.parse(JSON.stringify(made))
   const schemas: Json = {}
   const hoist = createHoist(schemas)
   hoist(problem)
+  const parameters: Json = {}
+  const responses = problemReplies()
+  const shareParameter = createSharing('parameters', parameters)
+  const shareResponse = createSharing('responses', responses)
+  const shared = (operation: Json): Json => ({
+    ...operation,
+    ...(Array.isArray(operation['parameters'])
+      ? {
+          parameters: operation['parameters'].map((one: Parameter) =>
+            one.in === 'query' ? one : shareParameter(one.name, one),
+          ),
+        }
+      : {}),
+    responses: Object.fromEntries(
+      Object.entries(operation['responses'] as Json).map(([status, response]) => {
+        const name = errorName(status, response)
+        return [status, name === undefined ? response : shareResponse(name, response)]
+      }),
+    ),
+  })
   const paths: Json = {}
   const tags = new Set<string>()
   for (const [path, item] of Object.entries(document['paths'] as Record<string, Json>)) {
@@ -129,8 +163,9 @@ export const complete = (made: object, problem: JsonSchema): Json => {
       if (!methods.has(method)) continue
       const told = operation as Json
       for (const tag of told['tags'] as string[]) tags.add(tag)
-      const whole = withOptionalBody(method, inOrder(told))
-      operations[method] = withFailures(method, hoist(whole) as Json)
+      const asked = 'requestBody' in told ? { requestBody: asRequested(told['requestBody']) } : {}
+      const whole = withOptionalBody(method, { ...inOrder(told), ...asked })
+      operations[method] = shared(withFailures(method, hoist(whole) as Json))
     }
     paths[path] = operations
   }
@@ -139,6 +174,11 @@ export const complete = (made: object, problem: JsonSchema): Json => {
     ...document,
     tags: [...tags].sort().map((name) => ({ name })),
     paths: byName(paths),
-    components: { ...components, schemas: byName(schemas), responses: problemReplies() },
+    components: {
+      ...components,
+      schemas: byName(schemas),
+      parameters: byName(parameters),
+      responses: byName(responses),
+    },
   }
 }

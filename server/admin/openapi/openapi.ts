@@ -19,6 +19,7 @@ import { isKnown } from '#server/http/etag.ts'
 import { problemSchema } from '#server/http/problem-schema.ts'
 import { release } from '../build-info.ts'
 import { complete } from './openapi-document.ts'
+import { toYaml } from './yaml.ts'
 
 /** What this server's routes say about themselves. */
 interface Described {
@@ -95,18 +96,18 @@ const replies = (response: Described['response'], kind: string | undefined) =>
           : {}),
         ...(status === '201' ? { Location: { type: 'string', format: 'uri-reference' } } : {}),
       }
-      const description = schema.description ?? STATUS_CODES[status] ?? status
-      const described = { 'x-response-description': description, ...schema }
+      const { description = STATUS_CODES[status] ?? status, ...rest } = schema
+      const described = { 'x-response-description': description, ...rest }
       return [status, Object.keys(headers).length > 0 ? { ...described, headers } : described]
     }),
   )
 
 /** Of a route that is not of the admin API. */
 const securityOf = (callers: readonly CallerKind[] = [], isWrite: boolean) =>
-  callers.map((caller) => {
-    if (caller === 'session') return isWrite ? { session: [], xsrf: [] } : { session: [] }
-    if (caller === 'page') return { session: [] }
-    return { [caller]: [] }
+  callers.flatMap((caller): Record<string, never[]>[] => {
+    if (caller === 'session') return [isWrite ? { session: [], xsrf: [] } : { session: [] }]
+    // Without a session the page leads to the sign-in.
+    return caller === 'page' ? [{ session: [] }, {}] : [{ [caller]: [] }]
   })
 
 const transform: NonNullable<FastifyDynamicSwaggerOptions['transform']> = ({
@@ -253,7 +254,7 @@ export const openapiRoutes: FastifyPluginCallback = (app, _options, done) => {
   app.get(
     '/v3/api-docs.yaml',
     schema('read-openapi-yaml', 'This description as YAML (RFC 9512)', 'application/yaml'),
-    (request, reply) => send(request, reply, 'application/yaml', () => app.swagger({ yaml: true })),
+    (request, reply) => send(request, reply, 'application/yaml', () => toYaml(app.swagger())),
   )
   done()
 }

@@ -162,7 +162,12 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
       summary: 'Invites an address by mail to become a member; an earlier invitation of it ends',
       body: bodyOf(
         {
-          email: { type: 'string', minLength: 3, maxLength: 320 },
+          email: {
+            type: 'string',
+            minLength: 3,
+            maxLength: 320,
+            'x-described': { format: 'email' },
+          },
           expiration: {
             type: 'integer',
             minimum: 60,

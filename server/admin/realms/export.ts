@@ -11,6 +11,8 @@ import { type ExportOptions, exportRealm } from '#server/realm/transfer/transfer
 import type { Storage } from '#server/storage/contract.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 
+const sectionNames = sectionKinds.map(({ section }) => section).join('|')
+
 const query = bodyOf(
   {
     builtIns: {
@@ -30,7 +32,11 @@ const query = bodyOf(
       description: 'Also documents made while the realm runs, such as registered clients.',
     },
     ids: { type: 'boolean', default: false, description: 'With the ids of documents.' },
-    sections: { type: 'string', description: 'Names of sections, separated by commas.' },
+    sections: {
+      type: 'string',
+      description: 'Names of sections, separated by commas.',
+      'x-described': { pattern: `^(?:${sectionNames})(?:,(?:${sectionNames}))*$` },
+    },
     history: {
       type: 'boolean',
       default: false,

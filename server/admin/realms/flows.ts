@@ -22,6 +22,11 @@ export interface FlowParts {
 const common = { permission: 'manage-authorization', resourceType: Flow.resourceType } as const
 const reply = { status: 200, schema: readView(Flow) } as const
 
+const newAlias = {
+  type: 'string',
+  'x-described': { minLength: 1, maxLength: 255, format: 'segment' },
+} as const
+
 const browserFlowIn = async ({ view }: ActionContext): Promise<StoredDocument> => {
   const { browserFlow } = contentOf<SettingsDoc>(await findIn(view, Settings, Settings.kind))
   return findIn(view, Flow, browserFlow)
@@ -56,7 +61,7 @@ export const flowActions = ({ writer, presenter, copy }: FlowParts): Action[] =>
       method: 'PATCH',
       path: '/flows/:id',
       summary: 'Renames a flow; what refers to it follows',
-      body: bodyOf({ alias: { type: 'string' }, newName: { type: 'string' } }, []),
+      body: bodyOf({ alias: newAlias, newName: newAlias }, []),
       reply,
       handle: async (context) => {
         const { alias, newName = alias } = context.body as { alias?: string; newName?: string }

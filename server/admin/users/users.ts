@@ -45,13 +45,22 @@ export interface UserParts {
   readonly clock: Clock
 }
 
-const text: JsonSchema = { type: ['string', 'null'], maxLength: 320 }
+const address: JsonSchema = {
+  type: ['string', 'null'],
+  maxLength: 320,
+  'x-described': { format: 'email' },
+}
 const name: JsonSchema = { type: ['string', 'null'], maxLength: 255 }
 
 /** What may be written of a user over REST. */
 export const userFields: Readonly<Record<string, JsonSchema>> = {
-  username: { type: 'string', minLength: 1, maxLength: 255 },
-  email: text,
+  username: {
+    type: 'string',
+    minLength: 1,
+    maxLength: 255,
+    'x-described': { format: 'username' },
+  },
+  email: address,
   emailVerified: { type: 'boolean' },
   firstName: name,
   lastName: name,

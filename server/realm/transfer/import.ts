@@ -38,7 +38,7 @@ const channel: WriteChannel = { via: 'import', origin: 'manual', owner: null }
 export const importBody: JsonSchema = {
   type: 'object',
   properties: {
-    formatVersion: { type: 'integer' },
+    formatVersion: { type: 'integer', 'x-described': { enum: [formatVersion] } },
     realm: {
       type: 'string',
       description: 'Where it comes from: this realm, unless `fromRealm` names the other one.',

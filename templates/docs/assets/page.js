@@ -29,7 +29,7 @@ const contentOf = (part, resolve) =>
   )
 
 const parametersOf = (operation, resolve) => {
-  const parameters = operation.parameters ?? []
+  const { parameters } = operation
   if (parameters.length === 0) return []
   const schema = {
     properties: Object.fromEntries(
@@ -89,10 +89,11 @@ const showOperation = (operation, resolve) => {
   })
 }
 
-const operationsIn = ({ paths }) =>
+const operationsIn = ({ paths }, resolve) =>
   Object.entries(paths).flatMap(([path, item]) =>
     Object.entries(item).map(([method, operation]) => ({
       ...operation,
+      parameters: (operation.parameters ?? []).map(resolve),
       path,
       method: method.toUpperCase(),
     })),
@@ -101,7 +102,7 @@ const operationsIn = ({ paths }) =>
 /** Groups of operations, each with the words it is found by. */
 const show = (description) => {
   const resolve = createResolver(description)
-  const operations = operationsIn(description)
+  const operations = operationsIn(description, resolve)
   const groups = description.tags.map(({ name }) => {
     const entries = operations
       .filter(({ tags }) => tags.includes(name))

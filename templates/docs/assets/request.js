@@ -86,7 +86,7 @@ const showAnswer = async (output, url, response) => {
 }
 
 export const requestForm = (operation, defaults) => {
-  const inputs = (operation.parameters ?? [])
+  const inputs = operation.parameters
     .filter((parameter) => parameter.in === 'path' || parameter.in === 'query')
     .map((parameter) => inputFor(parameter, operation.operationId, defaults()))
   const output = el('div', { className: 'answer', role: 'status' })

@@ -14,7 +14,7 @@ import { refuseUnlessObject, refuseWithoutSchema } from './values.ts'
 export const mostResults = 200
 export const usualResults = 100
 const listSchema = 'urn:ietf:params:scim:api:messages:2.0:ListResponse'
-const searchSchema = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest'
+export const searchSchema = 'urn:ietf:params:scim:api:messages:2.0:SearchRequest'
 
 /** The parameters of a list, as texts. */
 export type Asked = Readonly<Record<string, string | undefined>>

@@ -2,6 +2,8 @@
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import { errorSchema } from '../errors.ts'
+import { searchSchema } from '../paging.ts'
+import { patchSchema } from '../patch/operations.ts'
 import { type Attribute, ownAttributes, type ResourceType } from '../schema/attribute.ts'
 
 const simpleTypes: Readonly<Partial<Record<Attribute['type'], string>>> = {
@@ -40,7 +42,7 @@ export const resourceSchema = (type: ResourceType): JsonSchema => {
     title: `scim-${type.name.toLowerCase()}`,
     type: 'object',
     properties: {
-      schemas: stated,
+      schemas: { ...stated, contains: { const: type.core.id } },
       ...others,
       ...Object.fromEntries(
         type.extensions.map(({ id, description, attributes }) => [
@@ -52,6 +54,12 @@ export const resourceSchema = (type: ResourceType): JsonSchema => {
     required: ['schemas', ...required.map(({ name }) => name)],
   }
 }
+
+const naming = (schema: string): JsonSchema => ({
+  type: 'array',
+  items: { type: 'string' },
+  contains: { const: schema },
+})
 
 const text = (description: string): JsonSchema => ({ type: 'string', description })
 const number = (description: string): JsonSchema => ({ type: 'integer', description })
@@ -86,7 +94,7 @@ export const patchBody: JsonSchema = {
   title: 'scim-patch',
   type: 'object',
   properties: {
-    schemas: { type: 'array', items: { type: 'string' } },
+    schemas: naming(patchSchema),
     Operations: {
       type: 'array',
       items: {
@@ -147,7 +155,7 @@ export const searchBody = (name: string, by: SearchedBy): JsonSchema => ({
   title: `scim-${name}-search`,
   type: 'object',
   properties: {
-    schemas: { type: 'array', items: { type: 'string' } },
+    schemas: naming(searchSchema),
     ...pageParameters(by),
     attributes: names('Attributes that the response has.'),
     excludedAttributes: names('Attributes that the response leaves out.'),
