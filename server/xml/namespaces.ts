@@ -6,6 +6,7 @@ export const namespaces = {
   md: 'urn:oasis:names:tc:SAML:2.0:metadata',
   mdui: 'urn:oasis:names:tc:SAML:metadata:ui',
   alg: 'urn:oasis:names:tc:SAML:metadata:algsupport',
+  aslo: 'urn:oasis:names:tc:SAML:2.0:protocol:ext:async-slo',
   ds: 'http://www.w3.org/2000/09/xmldsig#',
   xenc: 'http://www.w3.org/2001/04/xmlenc#',
   xenc11: 'http://www.w3.org/2009/xmlenc11#',

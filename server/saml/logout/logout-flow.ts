@@ -68,21 +68,22 @@ export const createLogoutFlow = (parts: LogoutFlowParts) => {
       frames: [],
     })
 
-  /** The LogoutResponse; a page where the service provider has no address for it. */
+  /** The LogoutResponse; a page where the service provider wants none, or has no address for it. */
   const answer = async (
     visit: ProtocolVisit,
     provider: ServiceProvider,
-    { id, relayState }: Omit<Asking, 'entityId'>,
+    asking: Omit<Asking, 'entityId'> | undefined,
     outcome: SamlStatusError | undefined,
   ): Promise<FastifyReply> => {
     const { issuer } = visit
     const { singleLogoutServiceUrl, singleLogoutServiceResponseUrl } = provider.doc
     const url = singleLogoutServiceResponseUrl ?? singleLogoutServiceUrl
-    if (url === undefined) {
+    if (asking === undefined || url === undefined) {
       // Recorded already: without the service provider, it is not recorded again.
       if (outcome && outcome.code !== 'PartialLogout') throw new SamlRefused(outcome.message)
       return signedOut(visit, provider)
     }
+    const { id, relayState } = asking
     const message = messages.response(issuer, { id, destination: url }, outcome)
     const parameter = 'SAMLResponse'
     const carried = await messages.carry(issuer, provider, { url, message, parameter, relayState })
@@ -112,8 +113,8 @@ export const createLogoutFlow = (parts: LogoutFlowParts) => {
     const { participants, all } = await othersOf(issuer, sids, except)
     const has = (channel: Participant['channel']) => all.some((one) => one.channel === channel)
     const isPartial = has('none')
-    // Jobs tell the back channel; only a service provider that asked has to hear how it went.
-    if (!has('front') && !(by && (has('back') || after.frames.length > 0)))
+    // Jobs tell the back channel; where a service provider asked, it or its user has to hear how it went.
+    if (!has('front') && !(except && (has('back') || after.frames.length > 0)))
       return { rest: undefined, isPartial }
     const { handle, statements } = logouts.create(issuer.name, {
       ...after,

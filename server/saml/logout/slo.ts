@@ -35,7 +35,13 @@ import type { ServiceProvider } from '../service-provider.ts'
 import type { EndSessions } from './end-sessions.ts'
 import { type LogoutFlow, partial, type Rest } from './logout-flow.ts'
 import type { LogoutMessages } from './logout-messages.ts'
-import { checkLogoutRequest, isOver, logoutHeaderOf, statusCodesOf } from './logout-request.ts'
+import {
+  checkLogoutRequest,
+  isAsynchronous,
+  isOver,
+  logoutHeaderOf,
+  statusCodesOf,
+} from './logout-request.ts'
 
 export interface SloParts {
   readonly clock: Clock
@@ -87,7 +93,9 @@ export const sloRoutes = (parts: SloParts) => {
     const { issuer, request } = visit
     const { provider, relayState } = received
     const own = await ownSession(visit)
-    const by = inBrowser ? { entityId: provider.entityId, id, relayState } : undefined
+    const by = isAsynchronous(received.message)
+      ? undefined
+      : { entityId: provider.entityId, id, relayState }
     let left: { readonly rest?: Rest | undefined; readonly isPartial: boolean } = {
       isPartial: false,
     }
@@ -98,7 +106,7 @@ export const sloRoutes = (parts: SloParts) => {
       sourceIp: request.ip,
       together: async (sids) => {
         const frames = (await Promise.all(sids.map((sid) => framesOf(issuer, sid)))).flat()
-        if (!by) {
+        if (!inBrowser) {
           // The answer goes out before any other application can have confirmed it.
           left = { isPartial: frames.length > 0 || (await flow.hasOthers(issuer, sids, provider)) }
           return []
@@ -127,7 +135,7 @@ export const sloRoutes = (parts: SloParts) => {
     const { provider, relayState } = received
     const rules = { now: clock.now(), needsDestination: true }
     const id = logoutHeaderOf(visit.issuer, received, rules)
-    const asking = { id, relayState }
+    const asking = isAsynchronous(received.message) ? undefined : { id, relayState }
     try {
       const { rest, isPartial } = await end(visit, received, { id, inBrowser: true })
       if (rest) return visit.reply.redirect(rest.path, 303)
@@ -196,10 +204,12 @@ export const sloRoutes = (parts: SloParts) => {
       const rules = { now: clock.now(), needsDestination: false }
       const id = logoutHeaderOf(issuer, received, rules)
       const answer = async (outcome: SamlStatusError | undefined) =>
-        sendSoap(
-          reply,
-          await messages.signed(issuer, provider, messages.response(issuer, { id }, outcome)),
-        )
+        isAsynchronous(received.message)
+          ? reply.code(204).send()
+          : sendSoap(
+              reply,
+              await messages.signed(issuer, provider, messages.response(issuer, { id }, outcome)),
+            )
       try {
         const { isPartial } = await end(visit, received, { id, inBrowser: false })
         return await answer(isPartial ? partial() : undefined)

@@ -77,6 +77,10 @@ const attributesText = (attributes: Readonly<Record<string, string | null>>): st
 export const subjectOf = ({ nameId, format, sessionIndex }: Known): string =>
   `<saml:NameID Format="${format}">${nameId}</saml:NameID><samlp:SessionIndex>${sessionIndex}</samlp:SessionIndex>`
 
+/** In a request that wants no LogoutResponse (SAML V2.0 Asynchronous Single Logout §2.1). */
+export const asynchronous =
+  '<samlp:Extensions><aslo:Asynchronous xmlns:aslo="urn:oasis:names:tc:SAML:2.0:protocol:ext:async-slo"/></samlp:Extensions>'
+
 export const logoutRequest = (site: OidcSite, known: Known, asked: AskedLogout = {}): string => {
   const attributes = attributesText({
     ID: asked.id ?? newRequestId(),

@@ -23,6 +23,7 @@ import { sender, stranger } from '../../xml/keys.ts'
 import { signed } from '../../xml/messages.ts'
 import { addProvider, newRequestId, only, providerPath } from '../fixture.ts'
 import {
+  asynchronous,
   isSignedIn,
   type Known,
   keysOf,
@@ -32,6 +33,7 @@ import {
   logoutUrl,
   sentTo,
   sloUrl,
+  subjectOf,
   visitProvider,
 } from './logout-fixture.ts'
 import { envelope, openPeer, type Peer } from './peer.ts'
@@ -301,6 +303,20 @@ describe.each(backends)('the other applications of a session on $name', (backend
       expect((await sentTo(site, await alice.open(page.url))).status).toBe('Success')
     })
 
+    it('are told too where the service provider that asked wants no answer, and the page stays', async () => {
+      await visitPortal()
+      const xml = logoutRequest(site, known, { inside: asynchronous + subjectOf(known) })
+      const page = await alice.open(logoutUrl(site, xml))
+      expect(page.body).toContain('https://app.example/frame?')
+      ahead = 2000
+      const over = await alice.open(`${page.url}?continue=true`)
+      expect([over.status, over.away, statesIn(over)]).toEqual([
+        200,
+        undefined,
+        { Portal: 'Notified' },
+      ])
+    })
+
     it('of OIDC are not said to have confirmed anything', async () => {
       await visitPortal()
       const page = await alice.submit(await alice.open(`${site.issuer}/logout`), {})
@@ -440,6 +456,12 @@ describe.each(backends)('the other applications of a session on $name', (backend
     it('ends the session, and answers signed', async () => {
       const { status, body } = await soap(ask())
       expect([status, await statusIn(body)]).toEqual([200, 'Success'])
+      expect(await isSignedIn(site, alice)).toBe(false)
+    })
+
+    it('ends the session without an answer where none is wanted', async () => {
+      const asked = ask({ inside: asynchronous + subjectOf(known) })
+      expect(await soap(asked)).toEqual({ status: 204, body: '' })
       expect(await isSignedIn(site, alice)).toBe(false)
     })
 

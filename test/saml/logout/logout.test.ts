@@ -10,6 +10,7 @@ import {
   exchange,
   newPerson,
   newVerifier,
+  type Page,
   type Person,
   redirectUri,
 } from '../../oidc/relying-party.ts'
@@ -28,6 +29,7 @@ import {
   verifiedOf,
 } from '../fixture.ts'
 import {
+  asynchronous,
   isSignedIn,
   type Known,
   logoutForm,
@@ -337,6 +339,17 @@ describe.each(backends)('single logout on $name', (backend) => {
     await change(site, providerPath(), { enabled: true })
     expect(page.status).toBe(400)
     expect(await isSignedIn(site, alice)).toBe(true)
+  })
+
+  it('answers a request that wants no answer by a page (SAML V2.0 Asynchronous Single Logout §2.2)', async () => {
+    const asked = (inside: string) =>
+      alice.open(logoutUrl(site, logoutRequest(site, known, { inside: asynchronous + inside })))
+    const told = ({ status, away, body }: Page) => [status, away, body.includes('SAMLResponse')]
+    const unknown = subjectOf({ ...known, nameId: 'unknown' })
+    expect(told(await asked(unknown))).toEqual([400, undefined, false])
+    expect(await isSignedIn(site, alice)).toBe(true)
+    expect(told(await asked(subjectOf(known)))).toEqual([200, undefined, false])
+    expect(await isSignedIn(site, alice)).toBe(false)
   })
 
   it('shows a page where the service provider has no single logout service', async () => {
