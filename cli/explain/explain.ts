@@ -4,6 +4,7 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import { type Kind, notServed } from '#schemas/kind.ts'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { kinds } from '#schemas/registry.ts'
+import { type Choice, choicesOf } from './choices.ts'
 import { findSubject, innermost, kindBelow, type Subject } from './subject.ts'
 import { limitWords, markWords, typeWords } from './words.ts'
 
@@ -37,6 +38,8 @@ export interface Explanation {
   readonly referencedBy: readonly string[]
   readonly kind: KindFacts | null
   readonly fields: readonly FieldSummary[]
+  /** Values or settings that the field takes, where its type does not tell them. */
+  readonly choices: readonly Choice[]
 }
 
 const summaryOf = (name: string, schema: JsonSchema, required: boolean): FieldSummary => ({
@@ -110,6 +113,7 @@ export const explain = (words: string): Explanation => {
     referencedBy: referencesOf(subject),
     kind: facts,
     fields: fieldsOf(subject),
+    choices: choicesOf([kind?.kind, ...fields].join('.')),
   }
 }
 

@@ -20,6 +20,8 @@ export interface RuleContext {
   readonly secrets: ReadonlySet<string>
   /** Pointers of the secrets that are given now. */
   readonly given: ReadonlySet<string>
+  /** The document stays as it is, and is checked because the rule looks at another one that changes. */
+  readonly stays?: boolean
 }
 
 /** The document comes with every default in its place and fits its schema. */

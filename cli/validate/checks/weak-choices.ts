@@ -19,6 +19,7 @@ import { Role, type RoleDoc } from '#schemas/kinds/users/role.ts'
 import { User } from '#schemas/kinds/users/user.ts'
 import type { Model } from '../model.ts'
 import { idleAuthorization } from './idle-authorization.ts'
+import { unknownNames } from './unknown-names.ts'
 import {
   hourInSeconds,
   isPlainHttp,
@@ -95,6 +96,7 @@ const trustChoices: readonly WeakChoice[] = Object.entries({
 
 export const weakChoices: readonly WeakChoice[] = [
   ...idleAuthorization,
+  unknownNames,
   {
     kind: Client,
     code: 'password-grant',

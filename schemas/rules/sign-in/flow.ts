@@ -6,6 +6,7 @@ import { Flow, type FlowDoc } from '../../kinds/sign-in/flow.ts'
 import { IdentityProvider } from '../../kinds/sign-in/identity-provider.ts'
 import type { FieldError } from '../../problems.ts'
 import { type RuleContext, ruleFor } from '../rule.ts'
+import { executionSettingErrors } from './execution-settings.ts'
 import { bindingErrors, boundFlows, subFlows } from './flow-bindings.ts'
 
 type Execution = FlowDoc['authenticationExecutions'][number]
@@ -26,7 +27,7 @@ const executionErrors = ({ authenticator, flowAlias }: Execution, field: string)
         {
           field: `${field}/authenticator`,
           code: 'unknown-authenticator',
-          message: `there is no authenticator "${authenticator}"; see /authenticators`,
+          message: `there is no authenticator "${authenticator}"; \`iamctl explain flow.authenticationExecutions.authenticator\` lists all`,
         },
       ]),
 ]
@@ -48,9 +49,14 @@ const errorsOfBound = (context: RuleContext, alias: string): FieldError[] =>
 export const flow = ruleFor<FlowDoc>(
   Flow,
   (value, alias, context) => {
-    const errors = value.authenticationExecutions.flatMap((execution, i) =>
-      executionErrors(execution, `/authenticationExecutions/${i}`),
-    )
+    const errors = value.authenticationExecutions.flatMap((execution, i) => {
+      const field = `/authenticationExecutions/${i}`
+      return [
+        ...executionErrors(execution, field),
+        // One that was stored before the rule, and stays as it is, does not keep others from being changed.
+        ...(context.stays === true ? [] : executionSettingErrors(execution, field)),
+      ]
+    })
     const inner = (other: string): string[] =>
       subFlows(other === alias ? value : (context.find(Flow.kind, other) as FlowDoc | undefined))
     const circle = circleFrom(

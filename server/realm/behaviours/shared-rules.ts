@@ -42,6 +42,7 @@ const contextOf = (draft: Draft, drafts: Drafts): RuleContext => {
     },
     secrets: new Set([...Object.keys(draft.sealed), ...given]),
     given,
+    stays: !draft.named,
   }
 }
 

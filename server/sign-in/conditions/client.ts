@@ -1,7 +1,7 @@
 /** Holds for a sign-in to any of `clients`. */
 
+import { listOf } from '#schemas/drivers/authenticator-settings.ts'
 import type { Condition } from '../flow/step.ts'
-import { listOf } from './settings.ts'
 
 export const client = (): Condition => ({
   id: 'condition-client',

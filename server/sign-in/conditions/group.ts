@@ -1,9 +1,9 @@
 /** Holds for members of any of `groups`, given as paths, and of groups below them. */
 
+import { listOf } from '#schemas/drivers/authenticator-settings.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { rolesOfUser } from '#server/tokens/access/roles.ts'
 import type { Condition } from '../flow/step.ts'
-import { listOf } from './settings.ts'
 
 export const group = ({ storage }: { readonly storage: Pick<Storage, 'db'> }): Condition => ({
   id: 'condition-group',

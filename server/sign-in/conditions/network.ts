@@ -1,8 +1,8 @@
 /** Holds for sign-ins from any of `networks`, in the notation of RFC 4632. */
 
 import ipaddr from 'ipaddr.js'
+import { listOf } from '#schemas/drivers/authenticator-settings.ts'
 import type { Condition } from '../flow/step.ts'
-import { listOf } from './settings.ts'
 
 const isWithin = (address: string, network: string): boolean => {
   if (!ipaddr.isValid(address) || !ipaddr.isValidCIDR(network)) return false

@@ -1,9 +1,9 @@
 /** Holds for users who have any of `roles`, also by a group or a composite; a client's role is written `client/role`. */
 
+import { listOf } from '#schemas/drivers/authenticator-settings.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { rolesOfUser } from '#server/tokens/access/roles.ts'
 import type { Condition } from '../flow/step.ts'
-import { listOf } from './settings.ts'
 
 export const role = ({ storage }: { readonly storage: Pick<Storage, 'db'> }): Condition => ({
   id: 'condition-role',

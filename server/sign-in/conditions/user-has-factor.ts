@@ -4,9 +4,9 @@
  * factor of its users. See docs/decisions/unreachable-factors.md.
  */
 
+import { listOf } from '#schemas/drivers/authenticator-settings.ts'
 import { type Factors, factorTypes } from '#server/credentials/factors/factors.ts'
 import type { Condition } from '../flow/step.ts'
-import { listOf } from './settings.ts'
 
 export const userHasFactor = ({ factors }: { readonly factors: Factors }): Condition => ({
   id: 'condition-user-has-factor',

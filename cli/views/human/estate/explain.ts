@@ -41,6 +41,14 @@ const fieldLines = (fields: readonly FieldSummary[]): string[] => {
   return [onOut('bold', head), ...lines, ...star]
 }
 
+const choiceLines = (choices: Explanation['choices']): string[] => {
+  if (choices.length === 0) return []
+  const hasOwners = choices.some(({ of }) => of !== undefined)
+  const rows = choices.map(({ of = '', value, doc }) => [...(hasOwners ? [of] : []), value, doc])
+  const [head = '', ...lines] = tableLines(hasOwners ? ['OF', 'SETTING', ''] : ['VALUE', ''], rows)
+  return [onOut('bold', head), ...lines]
+}
+
 const showExplanation = (explanation: Explanation): void => {
   const {
     path,
@@ -52,6 +60,7 @@ const showExplanation = (explanation: Explanation): void => {
     marks,
     referencedBy,
     fields,
+    choices,
   } = explanation
   const facts = [
     ...fact('default', shown(value)),
@@ -64,7 +73,9 @@ const showExplanation = (explanation: Explanation): void => {
     `${onOut('bold', path)}  ${type}${required ? ', must be given' : ''}`,
     ...(doc === '' ? [] : [`  ${harmless(doc)}`]),
   ]
-  const parts = [heading, facts, fieldLines(fields)].filter((lines) => lines.length > 0)
+  const parts = [heading, facts, fieldLines(fields), choiceLines(choices)].filter(
+    (lines) => lines.length > 0,
+  )
   printOut(parts.map((lines) => lines.join('\n')).join('\n\n'))
 }
 
