@@ -101,6 +101,44 @@ describe('a search', () => {
   })
 })
 
+describe('long work', () => {
+  /** The longest that the work keeps the event loop from others, in milliseconds of its processor time. */
+  const longestTurn = async (work: Promise<unknown>): Promise<number> => {
+    const now = (): number => {
+      const { user, system } = process.threadCpuUsage()
+      return (user + system) / 1000
+    }
+    let [longest, last, isUnderWay] = [0, now(), true]
+    const tick = (): void => {
+      longest = Math.max(longest, now() - last)
+      last = now()
+      if (isUnderWay) setImmediate(tick)
+    }
+    setImmediate(tick)
+    await work
+    isUnderWay = false
+    tick()
+    return longest
+  }
+  const photos = Array.from({ length: 200 }, (_, i) => ({ value: `${i} `.padEnd(3800, 'A') }))
+  const terms = Array.from({ length: 20 }, (_, i) => `value co "z${i}"`).join(' or ')
+  const many = (operation: (i: number) => object): object[] =>
+    Array.from({ length: 400 }, (_, i) => operation(i))
+
+  it('of a PATCH gives way in between (CWE-407)', async () => {
+    const { id } = await site.scim.user('album', { photos })
+    const patches = [
+      many((i) => ({ op: 'replace', path: 'photos.display', value: `n${i}` })),
+      many(() => ({ op: 'remove', path: `photos[${terms}]` })),
+    ]
+    for (const operations of patches) {
+      const answer = site.scim.patch(`/Users/${id}`, ...operations)
+      expect(await longestTurn(answer)).toBeLessThan(200)
+      expect((await answer).status).toBe(200)
+    }
+  })
+})
+
 describe('requests at the same moment', () => {
   it('leave the members of one PUT, never a mixture of two', async () => {
     const users = await Promise.all([1, 2, 3, 4].map((i) => site.scim.user(`put-${i}`)))

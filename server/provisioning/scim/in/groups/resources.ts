@@ -44,14 +44,14 @@ const statedIn = (resource: Resource): StatedGroup => ({
 })
 
 /** Members are a difference; the rest is changed as every resource is. */
-const patched = (changes: readonly Change[], before: KnownGroup): StatedGroup => {
+const patched = async (changes: readonly Change[], before: KnownGroup): Promise<StatedGroup> => {
   const members = noChange()
   const others = changes.filter((change) => {
     if ('whole' in change.place || change.place.attribute.name !== 'members') return true
     changeMembers(members, change, change.place)
     return false
   })
-  const resource = applyChanges(
+  const resource = await applyChanges(
     groupType,
     {
       displayName: displayNameOf(before.group),
@@ -127,12 +127,12 @@ export const createGroupResources = (parts: GroupWriteParts): Resources => {
 
   const change = (
     { request, id, again }: Admitted,
-    next: (before: KnownGroup) => StatedGroup,
+    next: (before: KnownGroup) => StatedGroup | Promise<StatedGroup>,
   ): Promise<void> =>
     inTurn(request, async () => {
       const call = await again()
       const before = await known(request, call, id)
-      await writes.replace(call, before, next(before))
+      await writes.replace(call, before, await next(before))
     })
 
   const find: FindPage = async (call, asked, page) => {

@@ -1,6 +1,10 @@
-/** Applies the changes of a PATCH to a resource, all or none (RFC 7644 §3.5.2). The resource that is given stays as it is. */
+/**
+ * Applies the changes of a PATCH to a resource, all or none (RFC 7644 §3.5.2). The resource that is given stays as it is. Each
+ * change may look at all values of a list: a thousand of them take seconds, and give way in between (CWE-407).
+ */
 
 import type { ScimFilter } from '#schemas/text/scim-filter.ts'
+import { createPace } from '#server/platform/pace.ts'
 import { invalidPath, invalidValue, mutability, noTarget } from '../errors.ts'
 import { matches } from '../match.ts'
 import {
@@ -175,13 +179,15 @@ const changeExtension = (draft: Draft, change: Change, target: Target): void => 
   set(draft, extension.id, inner)
 }
 
-export const applyChanges = (
+export const applyChanges = async (
   type: ResourceType,
   resource: Resource,
   changes: readonly Change[],
-): Resource => {
+): Promise<Resource> => {
   const draft: Draft = { ...resource }
+  const pace = createPace()
   for (const change of changes) {
+    if (pace.over()) await pace.rest()
     const { place, op, value } = change
     if (!('whole' in place)) changeExtension(draft, change, place)
     else if (op === 'remove' || value === null) delete draft[place.whole.id]

@@ -101,12 +101,12 @@ export const createUserResources = (parts: UserWriteParts): Resources => {
 
   const change = (
     { request, call, id }: Admitted,
-    next: (before: KnownUser) => Resource,
+    next: (before: KnownUser) => Resource | Promise<Resource>,
   ): Promise<UserRow> =>
     inTurn(request, async () => {
       const before = await known(call, id)
       await refuseStaleUser(request, call, before.row)
-      await writes.replace(call, before, next(before))
+      await writes.replace(call, before, await next(before))
       return await found(call, before.row.id)
     })
 
