@@ -214,7 +214,7 @@ describe('the Assertion', () => {
     [
       'another confirmation than the bearer',
       { method: 'urn:oasis:names:tc:SAML:2.0:cm:sender-vouches' },
-      /exactly one bearer/,
+      /no bearer confirmation/,
     ],
     ['no confirmation data', { confirmation: '' }, /no SubjectConfirmationData/],
     [
@@ -310,8 +310,35 @@ describe('the Assertion', () => {
     const two = answer({ conditions: conditions('') + conditions('') })
     expect(refusal(two)).toMatch(/repeated-element/)
     expect(refusal(answer({ nameId: nameId('a') + nameId('b') }))).toMatch(/repeated-element/)
-    const bearer = `<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer">${confirmed({})}</saml:SubjectConfirmation>`
-    expect(refusal(answer({ nameId: nameId('a') + bearer }))).toMatch(/exactly one bearer/)
+  })
+
+  it('holds by one of several bearer confirmations, whatever the others say (SAML Core §2.4)', () => {
+    const bearer = (data: string): string =>
+      `<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer">${data}</saml:SubjectConfirmation>`
+    const elsewhere = confirmed({ Recipient: 'https://other.example/acs', NotOnOrAfter: at(600) })
+    const over = confirmed({ NotOnOrAfter: at(-60) })
+    for (const other of [
+      elsewhere,
+      over,
+      confirmed({ InResponseTo: '_other' }),
+      '',
+      confirmed({}),
+    ]) {
+      const before = answer({ nameId: nameId('a') + bearer(other) })
+      expect(refusal(before)).toBe(undefined)
+      const after = answer({ nameId: nameId('a') + bearer(confirmed({})), confirmation: other })
+      expect(refusal(after)).toBe(undefined)
+    }
+    const none = { nameId: nameId('a') + bearer(elsewhere), confirmation: over }
+    expect(refusal(answer(none))).toMatch(/Recipient/)
+  })
+
+  it('is used once until the last of its confirmations has ended', () => {
+    const later = confirmed({ NotBefore: at(120), NotOnOrAfter: at(600) })
+    const bearer = `<saml:SubjectConfirmation Method="urn:oasis:names:tc:SAML:2.0:cm:bearer">${later}</saml:SubjectConfirmation>`
+    expect(readResponse(answer({ nameId: nameId('a') + bearer }), rules()).until).toBe(
+      now + 660_000,
+    )
   })
 
   it('is of a fresh sign-in where that was asked for', () => {

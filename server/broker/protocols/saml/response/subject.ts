@@ -8,6 +8,7 @@ import {
   type XmlElement,
   xmlName,
 } from '#server/xml/index.ts'
+import { UpstreamRefused } from '../../../protocol.ts'
 import { refuse } from '../refuse.ts'
 import { checkPeriod, timeOf } from './conditions.ts'
 import type { ResponseRules } from './rules.ts'
@@ -43,17 +44,50 @@ export const nameIdIn = (
   return toNameId(readElement(decryptElement(encrypted, decryption), { root }))
 }
 
-/** Until when the bearer may present the assertion. */
-const confirmedUntil = (confirmation: XmlElement, rules: ResponseRules): number => {
-  const data =
-    childOf(confirmation, 'saml:SubjectConfirmationData') ??
-    refuse('the bearer confirmation has no SubjectConfirmationData')
+const dataOf = (confirmation: XmlElement): XmlElement =>
+  childOf(confirmation, 'saml:SubjectConfirmationData') ??
+  refuse('the bearer confirmation has no SubjectConfirmationData')
+
+const endOf = (confirmation: XmlElement): number =>
+  timeOf(dataOf(confirmation), 'NotOnOrAfter') ??
+  refuse('the SubjectConfirmationData has no NotOnOrAfter')
+
+const checkConfirmation = (confirmation: XmlElement, rules: ResponseRules): void => {
+  const data = dataOf(confirmation)
   const { Recipient, InResponseTo } = data.attributes
   if (Recipient !== rules.acsUrl) refuse(`the Recipient must be ${rules.acsUrl}`)
   if (InResponseTo !== rules.request?.id)
     refuse('InResponseTo of the SubjectConfirmationData is another request')
   checkPeriod(data, rules)
-  return timeOf(data, 'NotOnOrAfter') ?? refuse('the SubjectConfirmationData has no NotOnOrAfter')
+  endOf(confirmation)
+}
+
+/** Why a confirmation does not hold; nothing where it holds. */
+const flawOf = (check: () => void): UpstreamRefused | undefined => {
+  try {
+    check()
+    return undefined
+  } catch (error) {
+    if (error instanceof UpstreamRefused) return error
+    throw error
+  }
+}
+
+/**
+ * Until when the bearer may present the assertion. One confirmation that holds is sufficient (SAML Core §2.4), and the others may
+ * hold later: the last of them ends it.
+ */
+const confirmedUntil = (subject: XmlElement, rules: ResponseRules): number => {
+  const confirmations = childrenOf(subject, 'saml:SubjectConfirmation').filter(
+    ({ attributes }) => attributes['Method'] === bearer,
+  )
+  if (confirmations.length === 0) refuse('the Subject has no bearer confirmation')
+  const flaws = confirmations.map((one) => flawOf(() => checkConfirmation(one, rules)))
+  const [flaw] = flaws
+  if (flaw && !flaws.includes(undefined)) throw flaw
+  return Math.max(
+    ...confirmations.filter((one) => flawOf(() => endOf(one)) === undefined).map(endOf),
+  )
 }
 
 export interface Subject {
@@ -64,11 +98,6 @@ export interface Subject {
 
 export const subjectOf = (assertion: XmlElement, rules: ResponseRules): Subject => {
   const subject = childOf(assertion, 'saml:Subject') ?? refuse('the Assertion has no Subject')
-  const [confirmation, ...others] = childrenOf(subject, 'saml:SubjectConfirmation').filter(
-    ({ attributes }) => attributes['Method'] === bearer,
-  )
-  if (!confirmation || others.length > 0)
-    return refuse('the Subject must have exactly one bearer confirmation')
-  const until = confirmedUntil(confirmation, rules)
-  return { nameId: nameIdIn(subject, rules), until: until + rules.skewMs }
+  const until = confirmedUntil(subject, rules) + rules.skewMs
+  return { nameId: nameIdIn(subject, rules), until }
 }
