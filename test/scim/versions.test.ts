@@ -204,3 +204,31 @@ describe('a stale If-Match', () => {
     }
   })
 })
+
+it('a version that If-None-Match names is not changed or deleted (RFC 9110 §13.1.2)', async () => {
+  for (const path of [
+    `/Users/${(await site.scim.user('excluded')).id}`,
+    `/Groups/${(await site.scim.group('Excluded')).id}`,
+  ]) {
+    const { meta, ...resource } = (await site.scim.send('GET', path)).body
+    const body = {
+      PUT: resource,
+      PATCH: {
+        schemas: [patchSchema],
+        Operations: [{ op: 'replace', path: 'externalId', value: 'excluded' }],
+      },
+      DELETE: undefined,
+    }
+    for (const method of ['PUT', 'PATCH', 'DELETE'] as const) {
+      for (const given of ['*', meta.version]) {
+        const answer = await site.scim.send(method, path, body[method], {
+          'if-none-match': given,
+        })
+        expect([method, given, answer.status]).toEqual([method, given, 412])
+      }
+    }
+    expect((await site.scim.send('GET', path)).body).toEqual({ ...resource, meta })
+    const other = { 'if-none-match': 'W/"other"' }
+    expect((await site.scim.send('DELETE', path, undefined, other)).status).toBe(204)
+  }
+})

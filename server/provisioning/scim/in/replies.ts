@@ -19,8 +19,14 @@ const stale = (): ScimError => new ScimError(412, 'the resource has changed sinc
 export const asksForVersion = ({ headers }: FastifyRequest): boolean =>
   !['*', undefined].includes(headers['if-match']?.trim())
 
+/** Whether a write depends on the version of the resource. */
+export const isConditional = (request: FastifyRequest): boolean =>
+  asksForVersion(request) || request.headers['if-none-match'] !== undefined
+
 export const refuseStale = (request: FastifyRequest, version: string): void => {
   if (asksForVersion(request) && !isKnown(request.headers['if-match'], version)) throw stale()
+  if (isKnown(request.headers['if-none-match'], version))
+    throw new ScimError(412, 'the resource is there, which If-None-Match excludes')
 }
 
 export const sendJson = (reply: FastifyReply, status: number, body: Resource): FastifyReply =>

@@ -11,7 +11,7 @@ import { displayNameOf } from '../groups/display-name.ts'
 import { applyChanges } from '../patch/apply.ts'
 import { type Change, readPatch } from '../patch/operations.ts'
 import { readProjection } from '../projection.ts'
-import { asksForVersion, inTurn, refuseStale } from '../replies.ts'
+import { asksForVersion, inTurn, isConditional, refuseStale } from '../replies.ts'
 import type { Admitted, FindPage, Resources } from '../resource-routes.ts'
 import type { Resource } from '../schema/attribute.ts'
 import { userType } from '../schema/user-schema.ts'
@@ -68,7 +68,7 @@ export const createUserResources = (parts: UserWriteParts): Resources => {
     call: ScimCall,
     row: UserRow,
   ): Promise<void> => {
-    if (!asksForVersion(request)) return
+    if (!isConditional(request)) return
     const groups = (await groupsOf(call, [row.id])).get(row.id) ?? []
     refuseStale(request, userVersion(row, groups))
   }
