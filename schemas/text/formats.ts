@@ -57,13 +57,20 @@ const isHttps = (value: string): boolean => {
   return url?.protocol === 'https:' && url.username === '' && url.password === ''
 }
 
+const timeZones = new Set<string>()
+const mostTimeZones = 4000
+
+/** What was found is remembered: each look costs 33 kB outside of the heap, and a changeset may name zones by the thousand. */
 const isTimeZone = (value: string): boolean => {
+  if (timeZones.has(value)) return true
   try {
     new Intl.DateTimeFormat('en', { timeZone: value })
-    return true
   } catch {
     return false
   }
+  if (timeZones.size >= mostTimeZones) timeZones.clear()
+  timeZones.add(value)
+  return true
 }
 
 /** A path or a query of an LDAP URL (RFC 4516) would say what to search; the fields beside it do. */
