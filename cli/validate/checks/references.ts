@@ -19,6 +19,24 @@ const isListed = (model: Model, kind: Kind, key: string): boolean => {
 const nameOf = ({ sibling, key }: Reference): string =>
   sibling ? key.slice(key.lastIndexOf('/') + 1) : key
 
+/** The form of the keys of a kind that stands below others; a key of another form is not on any server. */
+const formOf = ({ shape, parentKind }: Kind): { test: RegExp; words: string } | undefined => {
+  if (shape === 'tree') return { test: /^(?:\/[^/]+)+$/, words: '/NAME, or /NAME/NAME below it' }
+  return parentKind === null
+    ? undefined
+    : { test: /^.+\/[^/]+$/s, words: `${parentKind.toUpperCase()}/NAME` }
+}
+
+/** Why no document has that key. */
+const impossible = (model: Model, { kind, key }: Reference): { hint: string } | undefined => {
+  const form = formOf(kindNamed(kind))
+  if (form === undefined || form.test.test(key)) return undefined
+  const meant =
+    model.keysOf(kind).find((other) => other.endsWith(`/${key}`)) ??
+    nearest(key, model.keysOf(kind))
+  return { hint: didYouMean(meant).hint ?? `write ${form.words}` }
+}
+
 const hintFor = (model: Model, reference: Reference): { readonly hint?: string } => {
   const { kind, key, sibling } = reference
   const renamed = model.renamed(kind, key)
@@ -78,14 +96,17 @@ export const checkReferences = (model: Model, more: More): Finding[] => {
       const target = `${reference.kind}\n${reference.key}`
       const place = placeOf(document, reference)
       const listed = isListed(model, kindNamed(reference.kind), reference.key)
-      if (more.files || more.estates || !listed) {
+      const never = impossible(model, reference)
+      if (never === undefined && (more.files || more.estates || !listed)) {
         const known = unchecked.get(target)
         if (known === undefined) unchecked.set(target, { place, reference, listed, count: 1 })
         else known.count += 1
         continue
       }
       const implicit = implicitHint(reference.kind, reference.key)
-      const hint = implicit ? { hint: implicit } : (hints.get(target) ?? hintFor(model, reference))
+      const hint = implicit
+        ? { hint: implicit }
+        : (never ?? hints.get(target) ?? hintFor(model, reference))
       hints.set(target, hint)
       findings.push({
         severity: 'error',
