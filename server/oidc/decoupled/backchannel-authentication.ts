@@ -139,10 +139,15 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
     const token = await verifier.idToken(issuer, hint)
     if (token?.aud !== client.clientId)
       throw invalidRequest('the id_token_hint is not an id token for this client')
-    const { sub, sid } = token
+    const { sub, sid, grantId } = token
     const session =
       sid === undefined ? undefined : await sessions.findBySid(issuer.name, sid, issuer.settings)
-    const user = session?.user ?? (await users.find(issuer.name, sub))
+    // The user is asked away from a browser, long after the session: an offline grant, and a name, outlive it.
+    const user =
+      session?.user ??
+      (await verifier.grant(issuer, grantId))?.user ??
+      (await users.find(issuer.name, sub)) ??
+      (await users.findByLogin(issuer.name, sub, { withEmail: true }))?.user
     const same = user && (await subjectOf(issuer, client, user)) === sub
     return same ? user : undefined
   }

@@ -242,6 +242,55 @@ describe.each(backends)('CIBA on $name', (backend) => {
     expect([status, body.error]).toEqual([400, 'invalid_request'])
   })
 
+  it('finds the user by an id token of a session that has ended, whatever names the user to the client', async () => {
+    const danaId = await addPerson(site, 'dana')
+    const signedIn = async (): Promise<Person> => {
+      const dana = newPerson(site)
+      await dana.signIn(`${site.issuer}/login`, 'dana')
+      return dana
+    }
+    for (const [subjectClaim, scope] of [
+      ['userId', 'openid'],
+      ['username', 'openid'],
+      ['email', 'openid'],
+      ['pairwise', 'openid offline_access'],
+    ] as const) {
+      const client = await site.client({
+        clientId: `hint-${subjectClaim}`,
+        grantTypes: ['CIBA', 'refresh_token'],
+        scopes: ['offline_access'],
+        subjectClaim,
+      })
+      const dana = await signedIn()
+      const first = { scope, login_hint: 'dana', binding_message: `first ${subjectClaim}` }
+      const { auth_req_id } = (await begin(first, client)).body
+      await decide(dana, first.binding_message, 'allow')
+      const { id_token } = (await ask(auth_req_id, client)).body
+      await dana.submit(await dana.open(`${site.issuer}/logout`), {})
+      const binding_message = `again ${subjectClaim}`
+      const again = { scope, login_hint: '', id_token_hint: id_token, binding_message }
+      const { status, body } = await begin(again, client)
+      expect([subjectClaim, status, body.error]).toEqual([subjectClaim, 200, undefined])
+      await decide(await signedIn(), binding_message, 'allow')
+      const { access_token } = (await ask(body.auth_req_id, client)).body
+      expect(claimsOf(access_token)['sub']).toBe(claimsOf(id_token)['sub'])
+    }
+    // The address is of nobody now, and then of another user, who is not the one of the token.
+    const client = await site.client({
+      clientId: 'hint-moved',
+      grantTypes: ['CIBA'],
+      subjectClaim: 'email',
+    })
+    const dana = await signedIn()
+    const first = { scope: 'openid', login_hint: 'dana', binding_message: 'moved' }
+    const { auth_req_id } = (await begin(first, client)).body
+    await decide(dana, 'moved', 'allow')
+    const { id_token } = (await ask(auth_req_id, client)).body
+    await change(site, `/users/${danaId}`, { email: 'dana@new.example' })
+    const hint = { scope: 'openid', login_hint: '', id_token_hint: id_token }
+    expect((await begin(hint, client)).body.error).toBe('unknown_user_id')
+  })
+
   it('asks no user whom the client has no subject for, which no approval could help', async () => {
     const byEmail = await site.client({
       clientId: 'by-email',
