@@ -51,8 +51,8 @@ const path = '/backchannel-authentication'
 /** Seconds. */
 const defaultLifetime = 300
 const longestLifetime = 600
-/** Short enough to be compared by eye (§7.1). */
-const bindingMessage = /^[\p{L}\p{N}\p{P}\p{S} ]{1,64}$/u
+/** Short enough to be compared by eye (§7.1); words of many languages have combining marks and joiners in them. */
+const bindingMessage = /^(?:[\p{L}\p{M}\p{N}\p{P}\p{S} ]|\p{Join_Control}){1,64}$/u
 const notificationToken = /^[A-Za-z0-9\-._~+/]{1,1024}=*$/
 const hints = ['login_hint', 'id_token_hint', 'login_hint_token'] as const
 

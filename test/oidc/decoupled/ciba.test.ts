@@ -291,6 +291,17 @@ describe.each(backends)('CIBA on $name', (backend) => {
     expect((await begin(hint, client)).body.error).toBe('unknown_user_id')
   })
 
+  it.each([
+    ['Hindi', 'नमस्ते'],
+    ['Thai', 'ยืนยัน'],
+    ['Persian', 'می\u200cخواهم'],
+    ['decomposed Latin', 'e\u0301'],
+    ['an emoji of several characters', '\u2764\ufe0f'],
+  ])('takes a binding message in %s (§7.1)', async (_script, binding_message) => {
+    expect((await begin({ binding_message })).status).toBe(200)
+    await decide(person, binding_message, 'deny')
+  })
+
   it('asks no user whom the client has no subject for, which no approval could help', async () => {
     const byEmail = await site.client({
       clientId: 'by-email',
@@ -323,6 +334,7 @@ describe.each(backends)('CIBA on $name', (backend) => {
     ['no scope', { scope: '' }, 'invalid_request'],
     ['a long message', { binding_message: 'x'.repeat(65) }, 'invalid_binding_message'],
     ['a message of two lines', { binding_message: 'a\nb' }, 'invalid_binding_message'],
+    ['a message that turns around', { binding_message: 'a\u202eb' }, 'invalid_binding_message'],
     ['an odd expiry', { requested_expiry: 'soon' }, 'invalid_request'],
     ['a negative expiry', { requested_expiry: '-5' }, 'invalid_request'],
     ['a signed request', { request: 'x.y.z' }, 'invalid_request'],
