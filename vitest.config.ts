@@ -5,9 +5,9 @@
  * `peers` needs programs that npm does not have, such as a browser (`npm run test:peers`). `.ci/run` runs them all.
  *
  * `npm run test:long` runs every file of `server` on SQLite and on PostgreSQL. `npm test` does so with the files about
- * storage, and divides the others between the two (`divided`). `npm run test:long`
- * starts a process for every command of `process`; `npm test` does so for the first run of each command, and for
- * those that need it (test/support/processes/warm/run.ts).
+ * storage itself, and divides the others between the two (`divided`); CI (`IAMCTL_TEST_FULL=1`) runs more of them on both,
+ * and longer loops. `npm run test:long` starts a process for every command of `process`; the others do so for the first
+ * run of each command, and for those that need it (test/support/processes/warm/run.ts).
  *
  * Files share a worker (isolation costs 0.3 s for every file that imports the server), so no test may use
  * `vi.mock` or leave a changed global behind.
@@ -15,7 +15,7 @@
 import { globSync } from 'node:fs'
 import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
-import { isLong } from './test/support/run/chance.ts'
+import { isFull, isLong } from './test/support/run/chance.ts'
 import { LongestFirst } from './test/support/run/longest-first.ts'
 import { SummaryReporter } from './test/support/run/summary-reporter.ts'
 
@@ -34,28 +34,50 @@ const server = {
   globalSetup: 'test/support/run/global-setup.ts',
   setupFiles: [chance, 'test/support/run/setup-server.ts'],
 }
-/** What the database decides, and files that compare both. */
+/** Files that compare both databases, or are about storage itself. */
+const both = [
+  'test/{conformance,storage}/**/*.test.ts',
+  'test/monitoring/storage-away.test.ts',
+  'test/realm/changesets/changesets-moved.test.ts',
+]
+/** What the database decides: on both in CI, on one of them in `npm test`. */
 const stored = [
-  'test/{audit,conformance,credentials,engine,jobs,monitoring,realm,sessions,storage,tokens,users}/**/*.test.ts',
+  'test/{audit,credentials,engine,jobs,monitoring,realm,sessions,tokens,users}/**/*.test.ts',
   'test/admin/realms.test.ts',
   'test/security/requests/names.test.ts',
-  // Several nodes: PostgreSQL alone.
-  'test/**/{nodes,two-nodes}.test.ts',
   'test/scim/leavers.test.ts',
 ]
-const divided = globSync('test/**/*.test.ts', { exclude: [...server.exclude, ...stored] }).sort()
-/** Thousands of requests each, about rules that no query decides: on PostgreSQL they take up to 2.5 times the processor time. */
+const divided = globSync('test/**/*.test.ts', {
+  exclude: [...server.exclude, ...both, ...(isFull ? stored : [])],
+}).sort()
+/** Several nodes share a database: PostgreSQL alone. */
+const ofNodes = globSync([
+  'test/**/{nodes,two-nodes}.test.ts',
+  'test/audit/{audit-config,audit-stream,outbox}.test.ts',
+  'test/jobs/jobs-between-nodes.test.ts',
+  'test/oidc/clients/client-assertion.test.ts',
+  'test/oidc/discovery/key-rotation.test.ts',
+  'test/oidc/logout/backchannel-logout.test.ts',
+  'test/oidc/token/grants/refresh-token.test.ts',
+  'test/saml/artifact.test.ts',
+  'test/security/tokens/{oauth-flows,races}.test.ts',
+  'test/workload/revocation.test.ts',
+])
+/** Thousands of requests each, about rules that no query decides. */
 const manyRequests = [
   'test/scim-out/provisioning.test.ts',
   'test/security/admin-api/guard.test.ts',
   'test/security/permissions/every-write.test.ts',
 ]
+/** On PostgreSQL a file takes twice the processor time: of the files that run on one database, one in so many. */
+const oneIn = isFull ? 2 : 4
 /** The database of each file that runs on one of them. */
 const databaseOf = Object.fromEntries(
-  divided.map((path, index) => [
-    path,
-    manyRequests.includes(path) || index % 2 === 0 ? ('sqlite' as const) : ('postgres' as const),
-  ]),
+  divided.map((path, index) => {
+    const isOnPostgres =
+      ofNodes.includes(path) || (index % oneIn === oneIn - 1 && !manyRequests.includes(path))
+    return [path, isOnPostgres ? ('postgres' as const) : ('sqlite' as const)]
+  }),
 )
 
 export default defineConfig({
@@ -64,6 +86,8 @@ export default defineConfig({
     // Two more than there are cores: most files wait for a database, a browser or a process for half of their time.
     maxWorkers: 4,
     isolate: false,
+    // Node.js reads the code by itself: a transform for every project took a tenth of the processor time of the run.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
     // On a machine that others share, half of the processor time may be away for minutes.
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -81,7 +105,7 @@ export default defineConfig({
           name: 'unit',
           include: unit,
           exclude: [...processes, ...peers, ...never],
-          setupFiles: chance,
+          setupFiles: [chance, 'test/support/run/setup-tsx.ts'],
         },
       },
       ...[{ name: 'server' }, { name: 'divided', provide: { databaseOf } }].map((project) => ({

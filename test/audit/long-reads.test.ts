@@ -7,10 +7,10 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { statement } from '#server/storage/statements.ts'
 import { backends } from '../support/backends.ts'
-import { isLong } from '../support/run/chance.ts'
+import { amount } from '../support/run/chance.ts'
 import { type Answer, startServer, type TestServer } from '../support/server.ts'
 
-const many = 24_000
+const many = amount(24_000, 60_000, 60_000)
 const types = ['LOGIN_SUCCESS', 'LOGIN_FAILURE', 'LOGOUT', 'REGISTER', 'VERIFY_EMAIL']
 const begin = 1_700_000_000_000
 
@@ -151,7 +151,7 @@ describe.each(backends)('long reads on $name', (backend) => {
         expect(after.body.total).toBeNull()
         expect(ids(after)).toEqual(expected.slice(size).map(({ event_id }) => event_id))
       }),
-      { numRuns: isLong ? 100 : 12 },
+      { numRuns: amount(12, 12, 100) },
     )
   })
 

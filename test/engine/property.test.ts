@@ -16,7 +16,7 @@ import { kindNamed, kinds } from '#schemas/registry.ts'
 import { backends } from '../support/backends.ts'
 import { faultsOf } from '../support/database/integrity.ts'
 import { injectedApi } from '../support/injected-api.ts'
-import { isLong, seed } from '../support/run/chance.ts'
+import { amount, seed } from '../support/run/chance.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type Disturbance, disturb, disturbances } from './disturbed.ts'
 import { expectExported, expectSecrets, expectWritten } from './exported.ts'
@@ -37,9 +37,9 @@ import { environment, type Item } from './values.ts'
 
 const { IAMCTL_TEST_PATH: path } = process.env
 /** On each database. */
-const usual = 15
-const numRuns = Number(process.env['IAMCTL_TEST_PAIRS'] ?? (isLong ? 1000 : usual))
-const isMany = numRuns > usual
+const inCi = 15
+const numRuns = Number(process.env['IAMCTL_TEST_PAIRS'] ?? amount(6, inCi, 1000))
+const isMany = numRuns > inCi
 
 /** Of fewer pairs, none may have what is rare: one in thirty renames a workload identity, which needs a client. */
 const certain = 400

@@ -11,7 +11,7 @@ import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import { openReceiver, type Receiver } from '../../audit/receiver.ts'
 import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
 import { anyBackend } from '../../support/backends.ts'
-import { isLong } from '../../support/run/chance.ts'
+import { isFull } from '../../support/run/chance.ts'
 import { insideHosts } from './inside-hosts.ts'
 import { type Door, openDoors } from './outgoing-doors.ts'
 
@@ -54,7 +54,7 @@ describe.each(anyBackend)('addresses that the server calls on $name', (backend) 
       const tried = Object.entries(doors).filter(([name]) => name !== 'SMS gateway')
       for (const [turn, [name, door]] of tried.entries())
         for (const [index, host] of insideHosts.entries())
-          for (const scheme of isLong ? schemes : schemes.slice((index + turn) % 2).slice(0, 1)) {
+          for (const scheme of isFull ? schemes : schemes.slice((index + turn) % 2).slice(0, 1)) {
             const url = `${scheme}://${host}:${inside.port}/inside`
             const { status } = await door.write(url)
             if (status < 300 && (await door.call())) called.push(`${name} ${url}`)

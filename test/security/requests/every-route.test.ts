@@ -9,7 +9,7 @@ import { csrfBinding } from '#server/sessions/sessions.ts'
 import { basic, type OidcSite, openIssuer, type TestClient } from '../../oidc/fixture.ts'
 import { accessTokenOf, addUser, issueGrant, openSession } from '../../oidc/users.ts'
 import { anyBackend } from '../../support/backends.ts'
-import { isLong } from '../../support/run/chance.ts'
+import { isFull } from '../../support/run/chance.ts'
 
 type Headers = Readonly<Record<string, string>>
 
@@ -149,7 +149,7 @@ describe.each(anyBackend)('every route on $name', (backend) => {
       return is(`${statusCode} of type ${type}`)
     return undefined
   }
-  /** Sends what `make` gives for every route, with each of its credentials in turn; in the long run with all of them. */
+  /** Sends what `make` gives for every route, with each of its credentials in turn; with all of them in CI. */
   const faults = async (
     make: (
       route: PrintedRoute,
@@ -162,7 +162,7 @@ describe.each(anyBackend)('every route on $name', (backend) => {
       for (const [turn, name] of credentialsFor(route).entries()) {
         const headers = credentials[name] ?? {}
         const sent = make(route, headers).filter(
-          (_, index) => isLong || index % credentialsFor(route).length === turn,
+          (_, index) => isFull || index % credentialsFor(route).length === turn,
         )
         count += sent.length
         // At once: some refusals take a second.

@@ -10,7 +10,7 @@ import type { FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
 import { passageErrors } from '#schemas/rules/sign-in/flow-passage.ts'
 import { personOf } from '../../self-service/person.ts'
 import { anyBackend } from '../../support/backends.ts'
-import { isLong } from '../../support/run/chance.ts'
+import { amount } from '../../support/run/chance.ts'
 import { type BrokerWorld, openBrokerWorld } from '../brokers/broker-world.ts'
 import { password, type SignInBrowser } from '../world.ts'
 import { answersTo, type Stranger } from './stranger.ts'
@@ -215,7 +215,7 @@ describe.each(anyBackend)('strangers on $name', (backend) => {
           expect(await ofBoss()).toBe(before)
         },
       ),
-      { numRuns: isLong ? 600 : 15 },
+      { numRuns: amount(15, 30, 600) },
     )
     // They do get in as themselves: the attack goes through the pages, and not past them.
     expect(signedIn).toBeGreaterThan(0)

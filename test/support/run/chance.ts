@@ -1,9 +1,19 @@
 /**
  * Seed and number of runs of generated tests. `npm test` uses a fixed seed, so that only a change of the code can make it
- * fail; `npm run test:long` runs more cases with a new seed. IAMCTL_TEST_SEED repeats a failure.
+ * fail, and so does CI, which runs more cases; `npm run test:long` runs most, with a new seed. IAMCTL_TEST_SEED repeats
+ * a failure.
  */
 
 export const isLong = process.env['IAMCTL_TEST_LONG'] === '1'
+
+/** CI, which has more time than `npm test`; and the long run. */
+export const isFull = isLong || process.env['IAMCTL_TEST_FULL'] === '1'
+
+/** How much of a loop is run: by `npm test`, in CI, and in the long run. */
+export const amount = (few: number, full: number, long: number): number => {
+  if (isLong) return long
+  return isFull ? full : few
+}
 
 const given = process.env['IAMCTL_TEST_SEED']
 
