@@ -3,11 +3,14 @@ import fc from 'fast-check'
 import { element, namespaces, type QualifiedName, type Template } from '#server/xml/index.ts'
 
 const prefixes = Object.keys(namespaces)
+/** Without one whose namespace begins with another: xml-crypto compares namespace and name in one piece (C14N 1.0 §2.2 does not). */
+const apart = prefixes.filter((prefix) => prefix !== 'aslo')
 const locals = ['a', 'b', 'Z', '_x', 'é', 'x-1']
 
-const names = fc
-  .tuple(fc.constantFrom(...prefixes), fc.constantFrom(...locals))
-  .map(([prefix, local]) => `${prefix}:${local}` as QualifiedName)
+const namesWith = (chosen: readonly string[]) =>
+  fc
+    .tuple(fc.constantFrom(...chosen), fc.constantFrom(...locals))
+    .map(([prefix, local]) => `${prefix}:${local}` as QualifiedName)
 
 const awkward = ['&', '<', '>', '"', "'", '\t', '\n', '\r', ']]>', '<!--', ' ', 'é', '😀', '&#xD;']
 
@@ -21,7 +24,10 @@ const valuesWith = (parts: readonly string[]) =>
     })
     .map((chosen) => chosen.join(''))
 
-const templatesWith = (values: fc.Arbitrary<string>): fc.Arbitrary<Template> => {
+const templatesWith = (
+  values: fc.Arbitrary<string>,
+  names: fc.Arbitrary<QualifiedName>,
+): fc.Arbitrary<Template> => {
   const attributes = fc.dictionary(
     fc.oneof(fc.constantFrom('Name', 'Format', 'a', 'b', 'Z'), names),
     values,
@@ -39,10 +45,13 @@ const templatesWith = (values: fc.Arbitrary<string>): fc.Arbitrary<Template> => 
 }
 
 /** Elements with every character that XML allows. */
-export const templates = templatesWith(valuesWith([...awkward, ...otherLineEnds]))
+export const templates = templatesWith(
+  valuesWith([...awkward, ...otherLineEnds]),
+  namesWith(prefixes),
+)
 
 /** Elements that xml-crypto reads as they are. */
-export const plainTemplates = templatesWith(valuesWith(awkward))
+export const plainTemplates = templatesWith(valuesWith(awkward), namesWith(apart))
 
 const uris = ['urn:one', 'urn:two', 'urn:Three']
 

@@ -195,3 +195,15 @@ export const isSignedIn = async (site: OidcSite, person: Person): Promise<boolea
   const page = await person.open(askUrl(site, { attributes: { IsPassive: 'true' } }))
   return statusOf(sentOf(page).response) === 'Success'
 }
+
+/** What the page shows that tells the other applications of a session. */
+export const framesIn = ({ body, url }: Page): string[] =>
+  [...body.matchAll(/<iframe src="([^"]*)"/g)].map(([, src = '']) => new URL(src, url).href)
+export const statesIn = ({ body }: Page): Record<string, string> =>
+  Object.fromEntries(
+    [...body.matchAll(/<strong dir="auto">([^<]*)<\/strong>\s*<p class="hint">([^<]*)</g)].map(
+      ([, name = '', state = '']) => [name, state],
+    ),
+  )
+export const continueIn = (page: Page): string =>
+  new URL(/class="button" href="([^"]*)"/.exec(page.body)?.[1] ?? '', page.url).href

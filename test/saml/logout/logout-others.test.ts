@@ -13,7 +13,6 @@ import {
   exchange,
   newPerson,
   newVerifier,
-  type Page,
   type Person,
   redirectUri,
 } from '../../oidc/relying-party.ts'
@@ -24,6 +23,8 @@ import { signed } from '../../xml/messages.ts'
 import { addProvider, newRequestId, only, providerPath } from '../fixture.ts'
 import {
   asynchronous,
+  continueIn,
+  framesIn,
   isSignedIn,
   type Known,
   keysOf,
@@ -33,6 +34,7 @@ import {
   logoutUrl,
   sentTo,
   sloUrl,
+  statesIn,
   subjectOf,
   visitProvider,
 } from './logout-fixture.ts'
@@ -42,17 +44,6 @@ const env = { IAMCTL_OUTGOING_ALLOW: '127.0.0.1', IAMCTL_OUTGOING_ALLOW_HTTP: 't
 const wiki = 'https://wiki.example'
 const wikiSlo = 'https://wiki.example/slo'
 const mail = 'https://mail.example'
-
-const framesIn = ({ body, url }: Page): string[] =>
-  [...body.matchAll(/<iframe src="([^"]*)"/g)].map(([, src = '']) => new URL(src, url).href)
-const statesIn = ({ body }: Page): Record<string, string> =>
-  Object.fromEntries(
-    [...body.matchAll(/<strong dir="auto">([^<]*)<\/strong>\s*<p class="hint">([^<]*)</g)].map(
-      ([, name = '', state = '']) => [name, state],
-    ),
-  )
-const continueIn = (page: Page): string =>
-  new URL(/class="button" href="([^"]*)"/.exec(page.body)?.[1] ?? '', page.url).href
 
 describe.each(backends)('the other applications of a session on $name', (backend) => {
   let ahead = 0
