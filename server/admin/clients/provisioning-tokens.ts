@@ -1,7 +1,7 @@
 /** Bearers that let others provision: initial access tokens (RFC 7591 §3) and SCIM tokens. Shown once, stored hashed. */
 
 import { Problem } from '#schemas/problems.ts'
-import { defaultScimSender, scimScopes } from '#schemas/wire/scim.ts'
+import { defaultScimSender, type ScimScope, scimScopes } from '#schemas/wire/scim.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
@@ -11,6 +11,7 @@ import {
   insertProvisioningToken,
   listProvisioningTokens,
 } from '#server/provisioning/provisioning-tokens.ts'
+import { permissionFor } from '#server/provisioning/scim/in/access-tokens.ts'
 import {
   insertScimToken,
   revokeScimToken,
@@ -20,7 +21,7 @@ import {
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import type { ProvisioningTokenRow } from '#server/storage/tables/provisioning-tables.ts'
 import type { ScimTokenRow } from '#server/storage/tables/scim-in-tables.ts'
-import { type Action, bodyOf, noContent } from '../action.ts'
+import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
 export interface TokenParts {
@@ -74,6 +75,16 @@ const shownScim = (row: ScimTokenRow | undefined) => ({
   lastUsedAt: row?.last_used_at ?? null,
 })
 
+/** A sender writes users and groups with its token: a caller grants only permissions that the caller holds. */
+const refuseGrant = ({ caller }: ActionContext, scopes: readonly ScimScope[]): void => {
+  for (const scope of scopes)
+    if (!caller.permissions.has(permissionFor[scope]))
+      throw new Problem(
+        'forbidden',
+        `a SCIM token for ${scope} acts with ${permissionFor[scope]}, which you do not hold`,
+      )
+}
+
 const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Action[] => {
   const { storage, recorder, clock, baseUrl } = parts
   const path = `/provisioning/${segment}`
@@ -125,8 +136,9 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
           count?: number
           label?: string
           sender: string
-          scopes: readonly string[]
+          scopes: readonly ScimScope[]
         }
+        if (isScim) refuseGrant(context, scopes)
         const now = clock.now()
         const token = randomToken(32)
         const row: ProvisioningTokenRow = {

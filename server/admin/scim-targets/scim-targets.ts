@@ -1,6 +1,7 @@
 /** The verbs of a SCIM target: how far it is, what is different there, and whether it can be reached. */
 
 import { ScimTarget } from '#schemas/kinds/provisioning/scim-target.ts'
+import { User } from '#schemas/kinds/users/user.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { doneBy, refuseUnlessDry } from '#server/http/caller.ts'
@@ -85,6 +86,15 @@ const explained = (error: unknown): unknown => {
   return error
 }
 
+/** What is sent, and what failed, is about users: reading it needs what reading them needs. */
+const refuseUnlessMayView = ({ caller }: ActionContext): void => {
+  if (!caller.permissions.has(User.permission.read))
+    throw new Problem(
+      'forbidden',
+      `a SCIM target has users of the realm: this also needs the permission ${User.permission.read}`,
+    )
+}
+
 export const scimTargetActions = ({ scimOut, recorder }: ScimTargetActionParts): Action[] => {
   const common = {
     permission: 'manage-realm',
@@ -102,7 +112,11 @@ export const scimTargetActions = ({ scimOut, recorder }: ScimTargetActionParts):
       path: '/scim-targets/:id/status',
       summary: 'How far a SCIM target is: what it has, what waits, what failed',
       reply: { status: 200, schema: standing },
-      handle: async (context) => scimOut.standingOf(await targetIn(context)),
+      handle: async (context) => {
+        const target = await targetIn(context)
+        refuseUnlessMayView(context)
+        return scimOut.standingOf(target)
+      },
     },
     {
       ...common,
@@ -127,6 +141,7 @@ export const scimTargetActions = ({ scimOut, recorder }: ScimTargetActionParts):
         const { dryRun, allowRemovals } = query as { dryRun: boolean; allowRemovals?: number }
         refuseUnlessDry(caller, dryRun)
         const target = await targetIn(context)
+        refuseUnlessMayView(context)
         if (!target.doc.enabled && !dryRun)
           throw new Problem('conflict', `scim-target "${target.name}" is disabled: enable it first`)
         try {

@@ -1,10 +1,12 @@
 /** A permission gives no read access to data of another permission; and a lock ends also after a change of the clock. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { Permission } from '#schemas/access/permissions.ts'
 import { put, senderTo } from '../../realm/changesets/changeset.ts'
 import { openWorld, password, type World } from '../../sign-in/world.ts'
 import { backends } from '../../support/backends.ts'
 
+const target = { name: 'mine', baseUrl: 'https://app.example/scim' }
 const webhook = { name: 'mine', url: 'https://hooks.example/all', eventTypes: '*' }
 
 describe.each(backends)('reading by another door on $name', (backend) => {
@@ -39,6 +41,52 @@ describe.each(backends)('reading by another door on $name', (backend) => {
     const before = (await senderTo(world.server, 'shop').revision()) - 1
     const back = await holder.send('POST', `${base}/revisions/${before}/rollback`, {})
     expect([back.status, back.body.code]).toEqual([403, 'forbidden'])
+  })
+
+  it('takes view-users to send users to a SCIM target, and to see which were sent', async () => {
+    const holder = await world.server.userWith('shop', ['manage-realm'])
+    const reader = await world.server.userWith('shop', ['manage-realm', 'view-users'])
+    const path = `${base}/scim-targets`
+    const refused = { status: 403, body: { code: 'forbidden' } }
+    expect(await holder.send('POST', path, target)).toMatchObject(refused)
+    const listed = senderTo(world.server, 'shop', holder)
+    expect(await listed.apply([put('scim-target', target.name, target)])).toMatchObject(refused)
+
+    const { status, body } = await reader.send('POST', path, { ...target, enabled: false })
+    expect(status).toBe(201)
+    const own = `${path}/${body.id}`
+    expect((await reader.send('GET', `${own}/status`)).status).toBe(200)
+    expect(await holder.send('GET', `${own}/status`)).toMatchObject(refused)
+    const compared = await holder.send('POST', `${own}/reconcile?dryRun=true`)
+    expect(compared).toMatchObject(refused)
+    const moved = { ...target, baseUrl: 'https://attacker.example/scim' }
+    expect(await holder.send('PUT', own, moved)).toMatchObject(refused)
+    expect((await reader.send('GET', own)).body.baseUrl).toBe(target.baseUrl)
+    expect((await holder.send('DELETE', own)).status).toBe(204)
+  })
+
+  it('takes the permissions that a SCIM token acts with to make one', async () => {
+    await world.must('PUT', '/provisioning', { scimEnabled: true })
+    const token = async (permissions: readonly Permission[], body: object) => {
+      const holder = await world.server.userWith('shop', ['manage-realm', ...permissions])
+      return holder.send('POST', `${base}/provisioning/scim-tokens`, body)
+    }
+    const [users, groups] = [{ scopes: ['users'] }, { scopes: ['groups'] }]
+    for (const [permissions, body, missing] of [
+      [[], {}, 'manage-users'],
+      [[], users, 'manage-users'],
+      [[], groups, 'manage-organizations'],
+      [['view-users'], users, 'manage-users'],
+      [['manage-users'], groups, 'manage-organizations'],
+      [['manage-users'], {}, 'manage-organizations'],
+    ] as const) {
+      const answer = await token(permissions, body)
+      expect([answer.status, answer.body.code]).toEqual([403, 'forbidden'])
+      expect(answer.body.detail).toContain(missing)
+    }
+    expect((await token(['manage-users'], users)).status).toBe(201)
+    expect((await token(['manage-organizations'], groups)).status).toBe(201)
+    expect((await token(['manage-users', 'manage-organizations'], {})).status).toBe(201)
   })
 
   it('takes the permissions of a user to export what is held about them', async () => {
