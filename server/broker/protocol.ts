@@ -53,7 +53,7 @@ export interface Arrival {
   readonly form: (name: string) => string | undefined
 }
 
-/** The session at the provider, for logout in both directions. */
+/** The session at the provider: its end, and what logout in both directions needs. */
 export interface UpstreamSession {
   /** `sid` or SessionIndex. */
   readonly id?: string | undefined
@@ -64,6 +64,8 @@ export interface UpstreamSession {
   readonly idToken?: string | undefined
   /** The subject in logout messages, where the key of a link is another. */
   readonly subject?: string | undefined
+  /** When it ends there by itself, where the provider says so, in epoch milliseconds. */
+  readonly until?: number | undefined
 }
 
 /** Tokens of the person at the provider. */

@@ -50,6 +50,8 @@ export interface NewSession {
   readonly continues?: SessionRow | undefined
   /** The user has proved nothing since the session that it goes on with: it stays as old as that, and ends when that would. */
   readonly isUnproved?: boolean
+  /** It ends by then, in epoch milliseconds, however long sessions of the realm last. */
+  readonly endsBy?: number | undefined
 }
 
 export interface OpenedSession {
@@ -255,7 +257,10 @@ export const openSessions = ({
         user_id: userId,
         created_at: signedIn?.created_at ?? signedInAt,
         last_access: now,
-        expires_at: signedIn?.expires_at ?? now + settings.ssoSessionMaxLifespan * 1000,
+        expires_at: Math.min(
+          signedIn?.expires_at ?? now + settings.ssoSessionMaxLifespan * 1000,
+          opening.endsBy ?? Number.POSITIVE_INFINITY,
+        ),
         remember_me: rememberMe && settings.rememberMe ? 1 : 0,
         ip,
         user_agent: userAgent === undefined ? null : printable(userAgent, 500),

@@ -12,6 +12,7 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Links } from '#server/users/links/links.ts'
 import { joinOrganization } from '#server/users/memberships.ts'
+import { federated } from '../flow/levels.ts'
 import type { Brokered, SignInState } from '../flow/state.ts'
 import type { Vouching, Writes } from '../flow/vouching.ts'
 import { joined } from '../sign-in-organizations.ts'
@@ -27,7 +28,7 @@ interface Parts {
   readonly identities: SealedIdentities
   readonly links: Pick<Links, 'find'>
   readonly linkWrites: LinkWrites
-  readonly sessions: Pick<UpstreamSessions, 'opened'>
+  readonly sessions: Pick<UpstreamSessions, 'ofSession' | 'opened'>
   readonly mapping: Mapping
   readonly followedAddress: FollowedAddresses
 }
@@ -64,6 +65,15 @@ export const createBrokeredSignIns = (parts: Parts): Vouching => {
   return {
     isOpen: async (view, state) =>
       state.broker === undefined || (await providerOf(view, state.broker, state)) !== undefined,
+
+    endOf: async (realm, { broker, strengthens, amr, userId }) => {
+      if (broker && userId !== undefined && [broker.linked, broker.linksTo].includes(userId))
+        return identities.open(realm, broker).session?.until
+      // A step-up of a session that came from a provider; a sign-in without one since then has left the provider behind.
+      if (strengthens === undefined || !amr.includes(federated)) return undefined
+      const origins = await sessions.ofSession(strengthens)
+      return origins.toSorted((one, other) => other.created_at - one.created_at)[0]?.session.until
+    },
 
     signedIn: async ({ realm, view, address }, state, user, session) => {
       const { broker } = state

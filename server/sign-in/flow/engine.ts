@@ -43,7 +43,7 @@ export interface EngineParts {
   readonly signIns: SignIns
   readonly knownDevices: Pick<KnownDevices, 'signedIn' | 'wake'>
   readonly organizations: Pick<SignInOrganizations, 'signedIn'>
-  readonly vouching: Pick<Vouching, 'signedIn'>
+  readonly vouching: Pick<Vouching, 'endOf' | 'signedIn'>
   readonly onLogin?: ((realm: string, outcome: 'success' | 'failure') => void) | undefined
   readonly onChallenge?: ((realm: string) => void) | undefined
 }

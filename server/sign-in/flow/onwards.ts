@@ -25,7 +25,7 @@ export interface OnwardsParts {
   readonly signIns: SignIns
   readonly knownDevices: Pick<KnownDevices, 'signedIn'>
   readonly organizations: Pick<SignInOrganizations, 'signedIn'>
-  readonly vouching: Pick<Vouching, 'signedIn'>
+  readonly vouching: Pick<Vouching, 'endOf' | 'signedIn'>
 }
 
 /** A sign-in after a step, and what is committed with whatever comes next. */
@@ -120,9 +120,9 @@ export const createOnwards = (parts: OnwardsParts) => {
     }
   }
 
-  const openSession = (
+  const openSession = async (
     visitor: Visitor,
-    state: Omit<SignInState, 'organization'>,
+    state: SignInState,
     organization: string | undefined,
     user: UserRow,
   ) => {
@@ -140,6 +140,7 @@ export const createOnwards = (parts: OnwardsParts) => {
       replaces: sessionCookie,
       continues: current?.user.id === user.id ? current.session : undefined,
       isUnproved: state.strengthens !== undefined && !state.provesAnew,
+      endsBy: await parts.vouching.endOf(realm, state),
     })
   }
 
@@ -151,7 +152,7 @@ export const createOnwards = (parts: OnwardsParts) => {
     const { state } = signIn
     const { ip } = visitor.request
     const joining = await parts.organizations.signedIn(visitor.view, user, state, ip)
-    const opened = openSession(visitor, state, joining.organization, user)
+    const opened = await openSession(visitor, state, joining.organization, user)
     const at = { realm: visitor.realm, view: visitor.view, address: ip }
     const vouched = await parts.vouching.signedIn(at, state, user, opened.session)
     if (!vouched) return undefined

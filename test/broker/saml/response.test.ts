@@ -61,6 +61,7 @@ describe('an honest answer', () => {
       at: now - 1000,
       sessionIndex: '_s',
       contextClass: 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport',
+      until: now + 3_660_000,
     })
     expect(read.id).toBe('_a')
     expect(read.until).toBe(now + 360_000)

@@ -101,6 +101,7 @@ export const personOf = (
       id: authentication.sessionIndex,
       nameId: nameId && JSON.stringify(nameId),
       nameKey: nameId && nameKeyOf(nameId),
+      until: authentication.until,
     },
   }
 }

@@ -47,6 +47,8 @@ export interface Authentication {
   readonly at: number
   readonly sessionIndex: string | undefined
   readonly contextClass: string | undefined
+  /** When the session at the provider has ended for its clock and for ours. */
+  readonly until: number | undefined
 }
 
 const statementOf = (statement: XmlElement, rules: ResponseRules): Authentication => {
@@ -66,17 +68,20 @@ const statementOf = (statement: XmlElement, rules: ResponseRules): Authenticatio
     at,
     sessionIndex: statement.attributes['SessionIndex'],
     contextClass: context && childOf(context, 'saml:AuthnContextClassRef')?.text.trim(),
+    until: until === undefined ? undefined : until + skewMs,
   }
 }
 
-/** The sign-in at the provider: all statements must hold, the first is what counts. */
+/** The sign-in at the provider: all statements must hold. The first is what counts; the session that ends first ends it. */
 export const authenticationOf = (assertion: XmlElement, rules: ResponseRules): Authentication => {
-  const [first] = childrenOf(assertion, 'saml:AuthnStatement').map((one) => statementOf(one, rules))
+  const all = childrenOf(assertion, 'saml:AuthnStatement').map((one) => statementOf(one, rules))
+  const [first] = all
   if (!first) return refuse('the Assertion has no AuthnStatement')
+  const ends = all.flatMap(({ until }) => until ?? [])
   const { contextClasses } = rules
   if (contextClasses.length > 0 && !contextClasses.includes(first.contextClass ?? ''))
     refuse(
       `the sign-in was by ${first.contextClass ?? 'an unknown class'}; asked for were ${contextClasses.join(', ')}`,
     )
-  return first
+  return { ...first, until: ends.length === 0 ? undefined : Math.min(...ends) }
 }
