@@ -124,12 +124,14 @@ const typeMessage = (schema: JsonSchema, value: unknown): string => {
   return `must be ${expected.map((type) => words[type] ?? type).join(' or ')}, and is ${nameOfType(value)}`
 }
 
-/** An entry for a built-in document names only what it changes. */
+/** An entry for a built-in document, or for one that was it, names only what it changes. */
 const isBornWith = (pointer: string, value: unknown, field: string): boolean => {
   const { kind, rest } = locate(pointer)
   if (kind === undefined || rest.length > 0 || kind.parentKind !== null || !isObject(value))
     return false
-  return Object.hasOwn(seedOf(kind, keyOf(kind, value))?.doc ?? {}, field)
+  const { renamedFrom } = value
+  const key = typeof renamedFrom === 'string' ? renamedFrom : keyOf(kind, value)
+  return Object.hasOwn(seedOf(kind, key)?.doc ?? {}, field)
 }
 
 /** The schema of each section by its name, whole without the others. */
