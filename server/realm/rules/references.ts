@@ -56,11 +56,19 @@ export const settleAllReferences = (drafts: Drafts): void => {
   for (const referrer of drafts.awaiting()) settleReferences(drafts, referrer)
 }
 
+/** Documents that every realm is born with name each other; while the realm is made, no snapshot knows it. */
+const bornReferrers = (drafts: Drafts, draft: Draft): Draft[] =>
+  draft.born === undefined
+    ? []
+    : drafts
+        .all()
+        .filter((other) => other.seed && other !== draft && referencesTo(other, draft).length > 0)
+
 /** Renames a document and its children; references to them are rewritten when references are settled. */
 export const followRename = (drafts: Drafts, draft: Draft, key: string): void => {
   const from = draft.key
   const below = drafts.below(draft)
-  const referrers = drafts.referrers(draft)
+  const referrers = [...drafts.referrers(draft), ...bornReferrers(drafts, draft)]
   drafts.rename(draft, key)
   for (const referrer of [...referrers, draft])
     if (!referrer.stated) drafts.rewriteLater(referrer, draft, from)

@@ -82,6 +82,28 @@ describe.each(backends)('a changeset that makes its realm on $name', (backend) =
     expect(body).toMatchObject({ managed: true, roles: expect.arrayContaining(['staff', 'user']) })
   })
 
+  it('lets what every realm is born with follow a rename, as in a realm that is there', async () => {
+    const to = senderTo(server, 'renamed')
+    const answer = await to.apply(
+      [
+        role('member', {}, { op: 'rename', from: 'user' }),
+        put(
+          'flow',
+          'house',
+          { alias: 'house', authenticationExecutions: [{ authenticator: 'username-password' }] },
+          { op: 'rename', from: 'browser-by-password' },
+        ),
+      ],
+      newRealm,
+    )
+    expect(answer, JSON.stringify(answer.body)).toMatchObject({ status: 200 })
+    const read = async (path: string) =>
+      (await server.admin.send('GET', `/admin/realms/renamed/${path}`)).body
+    expect(await read('settings')).toMatchObject({ defaultRole: 'member' })
+    const { authenticationExecutions } = await read('flows/browser')
+    expect(authenticationExecutions).toContainEqual(expect.objectContaining({ flowAlias: 'house' }))
+  })
+
   it('compares seeds with what the sender took them for', async () => {
     const to = senderTo(server, 'hashed')
     const wrong = await to.apply([role('user', {}, { ifHash: '0'.repeat(64) })], newRealm)
