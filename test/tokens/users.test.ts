@@ -111,6 +111,26 @@ describe.each(backends)('tokens about users on $name', (backend) => {
     expect(await accessToken(client, ['openid', 'email'])).not.toHaveProperty('email')
   })
 
+  it('leave out a claim without a value (OIDC Core §5.3.2)', async () => {
+    const blank = await world.user({
+      username: 'blank',
+      attributes: { birthdate: [''], phoneNumber: [''], street: [''], nickname: ['', 'B'] },
+    })
+    const claims = await world.server.areas.tokens.mint.userinfo({
+      issuer: await world.issuer(),
+      client: await world.again(client),
+      user: blank,
+      scope: ['openid', 'profile', 'address', 'phone'],
+      authentication: {},
+    })
+    expect(Object.keys(claims).toSorted()).toEqual([
+      'nickname',
+      'preferred_username',
+      'sub',
+      'updated_at',
+    ])
+  })
+
   it('have groups as paths where the scope is granted', async () => {
     expect((await idToken(client, ['openid', 'groups']))['groups']).toEqual(['/Staff/Help'])
     expect((await accessToken(client, ['groups']))['groups']).toEqual(['/Staff/Help'])

@@ -1,4 +1,4 @@
-/** The `address` claim (OIDC Core §5.1.1), from attributes. */
+/** The `address` claim (OIDC Core §5.1.1), from attributes; an empty value is none (§5.3.2). */
 
 import { own } from '#schemas/own.ts'
 import type { ClaimMapper } from './mapper.ts'
@@ -20,6 +20,6 @@ export const address: ClaimMapper = {
     Object.entries(members).flatMap(([member, attribute]) => {
       const source = config[`user.attribute.${attribute}`] ?? attribute
       const value = own(user?.attributes ?? {}, source)?.[0]
-      return value === undefined ? [] : [{ path: ['address', member], value }]
+      return value ? [{ path: ['address', member], value }] : []
     }),
 }

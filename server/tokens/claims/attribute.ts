@@ -1,4 +1,4 @@
-/** An attribute of the user. */
+/** An attribute of the user; an empty value is none (OIDC Core §5.3.2). */
 
 import { own } from '#schemas/own.ts'
 import { type ClaimMapper, named } from './mapper.ts'
@@ -6,5 +6,8 @@ import { type ClaimMapper, named } from './mapper.ts'
 export const attribute: ClaimMapper = {
   id: 'oidc-usermodel-attribute-mapper',
   claims: ({ config, user }) =>
-    named(config, own(user?.attributes ?? {}, config['user.attribute'] ?? '') ?? []),
+    named(
+      config,
+      (own(user?.attributes ?? {}, config['user.attribute'] ?? '') ?? []).filter(Boolean),
+    ),
 }
