@@ -5,7 +5,6 @@
 
 import type { Clock } from '#server/platform/clock.ts'
 import type { FoundSession } from '#server/sessions/sessions.ts'
-import { isEnough, levels } from '#server/sign-in/flow/levels.ts'
 import type { Progress } from '#server/sign-in/waiting/round-trip.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { highRiskScopes } from '#server/tokens/access/high-risk.ts'
@@ -21,13 +20,13 @@ import { isUnproven } from '../consent/shown-application.ts'
 import { accessDenied, oauthError } from '../errors.ts'
 import { askedScopes } from './asked-scopes.ts'
 import type { AuthorizeRequest } from './authorize-request.ts'
+import { checkLevels, hasPreferredLevel, missesEssentialLevel, unmet } from './wanted-levels.ts'
 
 /** Milliseconds that the way back from the sign-in may take, and reading what is to be allowed. */
 const wayBack = 5000
 const reading = 5 * 60_000
 
 export const loginRequired = oauthError('login_required')
-const unmet = oauthError('unmet_authentication_requirements')
 
 export type Need =
   | { readonly kind: 'sign-in' }
@@ -43,32 +42,6 @@ export type Need =
 export interface AuthorizeProgress extends Progress {
   /** Whether the user consents by this very request. */
   readonly consents?: boolean | undefined
-}
-
-/**
- * Levels that will do, the preferred first. An essential one that there is not cannot be met by signing in
- * (OIDC Core §5.5.1.1); one that is wished for is tried.
- */
-const wantedLevels = ({ essentialAcr, acrValues = [] }: AuthorizeRequest): readonly string[] => {
-  if (essentialAcr === undefined) return acrValues
-  const offered = levels.filter((level) => essentialAcr.includes(level))
-  if (offered.length === 0)
-    throw unmet('the authentication context class that is essential is not offered')
-  return offered
-}
-
-/** What a sign-in aims at. */
-export const wantedLevel = (request: AuthorizeRequest): string | undefined =>
-  wantedLevels(request)[0]
-
-/** If the preferred value is not possible, another one of the list is used (OIDC Core §3.1.2.1). */
-const hasOneOf = (
-  wanted: readonly string[],
-  { session }: FoundSession,
-  { prompt }: AuthorizeRequest,
-): boolean => {
-  const enough = prompt.includes('none') ? wanted : wanted.slice(0, 1)
-  return enough.length === 0 || enough.some((level) => isEnough(session.acr, level))
 }
 
 /** Whether the session is good, but for its level: then it is strengthened, and nothing is asked twice. */
@@ -158,7 +131,7 @@ export const createInteraction = (parts: InteractionParts) => {
     request: AuthorizeRequest,
     { found, signedInSince, chosen, consents: consentsNow = false }: AuthorizeProgress,
   ): Promise<Need> => {
-    const wanted = wantedLevels(request)
+    checkLevels(request)
     if (!found) return { kind: 'sign-in' }
     if (isTooOld(found, request, { signedInSince, consentsNow })) return { kind: 'sign-in' }
     const subject = await subjectOf(issuer, client, found)
@@ -167,9 +140,9 @@ export const createInteraction = (parts: InteractionParts) => {
       return { kind: 'sign-in' }
     }
     const { prompt } = request
-    if (!hasOneOf(wanted, found, request)) {
+    if (!hasPreferredLevel(request, found.session.acr)) {
       if (!signedInSince) return { kind: 'sign-in' }
-      if (request.essentialAcr)
+      if (missesEssentialLevel(request, found.session.acr))
         throw unmet(
           'the user has not signed in by the authentication context class that is essential',
         )

@@ -9,7 +9,8 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { ownPage, wantsFreshness, wantsStrength } from '../page-handles.ts'
 import type { AuthorizeTrip } from './authorize-protocol.ts'
-import { stepsUp, wantedLevel } from './interaction.ts'
+import { stepsUp } from './interaction.ts'
+import { wantedLevel } from './wanted-levels.ts'
 
 const applicationOf = async (view: RealmView, clientId: string): Promise<string | undefined> => {
   const document = await view.get(Client.kind, clientId)

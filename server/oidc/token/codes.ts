@@ -14,6 +14,7 @@ import type { GrantData, GrantsStore, Prolongation } from '#server/tokens/grants
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { codeLifetime } from '#server/tokens/lifetimes.ts'
 import type { AuthorizeRequest } from '../authorize/authorize-request.ts'
+import { issuedLevel } from '../authorize/wanted-levels.ts'
 
 /** What the exchange must agree with. */
 export interface CodeData {
@@ -49,7 +50,7 @@ const grantData = (
   organization = session.organization_id ?? undefined,
 ): GrantData => ({
   authTime: session.created_at,
-  acr: session.acr,
+  acr: issuedLevel(request, session.acr),
   amr: JSON.parse(session.amr),
   resources: request.resources,
   ...(request.nonce === undefined ? {} : { nonce: request.nonce }),

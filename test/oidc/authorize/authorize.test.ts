@@ -373,6 +373,12 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
     expect(answerOf(await alice.open(asked('2')))['error']).toBe('login_required')
   })
 
+  it('goes on with another of the essential classes, where the preferred one is not reached', async () => {
+    const claims = JSON.stringify({ id_token: { acr: { essential: true, values: ['2', '1'] } } })
+    const page = await newPerson(site).signIn(authorizeUrl(site, client, { claims }))
+    expect(claimsOf(await idTokenOf(codeOf(page)))['acr']).toBe('1')
+  })
+
   it('goes on with less than the class that is wished for, where only the claim is essential', async () => {
     const claims = JSON.stringify({ id_token: { acr: { essential: true } } })
     const url = authorizeUrl(site, client, { acr_values: '2', claims })

@@ -92,6 +92,26 @@ describe('stepping up', () => {
 
     const third = await follow(browser, authorize({ acr_values: '2' }))
     expect(await claimsOf(third)).toMatchObject({ acr: '2' })
+
+    // An essential claim has one of the values that were asked for (OIDC Core §5.5.1.1).
+    for (const [values, acr] of [
+      [['1'], '1'],
+      [['1', '2'], '2'],
+      [['2', '1'], '2'],
+      [['gold', '1'], '1'],
+    ] as const) {
+      const claims = JSON.stringify({ id_token: { acr: { essential: true, values } } })
+      const answer = await follow(browser, authorize({ claims, prompt: 'none' }))
+      expect([values, (await claimsOf(answer)).acr]).toEqual([values, acr])
+    }
+
+    // In the order of preference (§5.5.1): a new sign-in aims at the first.
+    const preferring = world.browser()
+    const claims = JSON.stringify({ id_token: { acr: { essential: true, values: ['2', '1'] } } })
+    await follow(preferring, authorize({ claims }))
+    const { location } = await preferring.submit({ username: 'stella', password })
+    expect(location).toBeNull()
+    expect(preferring.page?.body).toContain('name="code"')
   })
 
   it('tells the client where an essential level was not reached, and whom nobody can serve', async () => {
