@@ -293,6 +293,25 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
       const page = await bob.open(authorizeUrl(site, client, { claims, prompt: 'none' }))
       expect(answerOf(page)['error']).toBe('login_required')
     })
+
+    it('is one user: values that contradict each other are refused (OIDC Core §3.1.2.2)', async () => {
+      const alice = newPerson(site)
+      const id_token_hint = await idTokenOf(codeOf(await alice.signIn(authorizeUrl(site, client))))
+      const sub = (value: string) => ({ sub: { value } })
+      const contradictions = [
+        { id_token_hint, claims: JSON.stringify({ id_token: sub('another') }) },
+        { id_token_hint, claims: JSON.stringify({ userinfo: sub('another') }) },
+        { claims: JSON.stringify({ id_token: sub('another'), userinfo: sub(aliceId) }) },
+        { claims: JSON.stringify({ id_token: sub(aliceId), userinfo: sub('another') }) },
+      ]
+      for (const asked of contradictions) {
+        const page = await alice.open(authorizeUrl(site, client, { ...asked, prompt: 'none' }))
+        expect(answerOf(page)['error']).toBe('invalid_request')
+      }
+      const claims = JSON.stringify({ id_token: sub(aliceId), userinfo: sub(aliceId) })
+      const agreeing = { id_token_hint, claims, prompt: 'none' }
+      codeOf(await alice.open(authorizeUrl(site, client, agreeing)))
+    })
   })
 
   describe('a user whom the client has no subject for', () => {

@@ -38,9 +38,12 @@ const essentialAcr = (wishes: Wish): Pick<AuthorizeRequest, 'essentialAcr'> => {
     : {}
 }
 
-const subject = (wishes: Wish): Pick<AuthorizeRequest, 'subject'> => {
-  const { value } = detailsOf(wishes, 'sub')
-  return typeof value === 'string' ? { subject: value } : {}
+/** Of the id token and of userinfo, which are about the same user (OIDC Core §5.3.2). */
+const subject = (...members: readonly Wish[]): Pick<AuthorizeRequest, 'subject'> => {
+  const values = members.map((wishes) => detailsOf(wishes, 'sub')['value'])
+  const [named, ...others] = new Set(values.filter((value) => typeof value === 'string'))
+  if (others.length > 0) throw invalidRequest('the claims parameter names different users')
+  return named === undefined ? {} : { subject: named }
 }
 
 /** Those whose scope the agent may have; all of them for other clients. */
@@ -72,8 +75,7 @@ export const claims =
     return {
       idTokenClaims: await claimsWithin(agents, sent, idTokenClaims),
       userinfoClaims: await claimsWithin(agents, sent, userinfoClaims),
-      ...subject(userinfo),
-      ...subject(idToken),
+      ...subject(idToken, userinfo),
       ...essentialAcr(idToken),
     }
   }

@@ -6,11 +6,13 @@ import type { Step } from '../../authorize-request.ts'
 
 export const idTokenHint =
   (verifier: Pick<Verifier, 'idToken'>): Step =>
-  async ({ issuer, client, parameters }) => {
+  async ({ issuer, client, parameters }, { subject }) => {
     const hint = parameters.get('id_token_hint')
     if (hint === undefined) return {}
     const token = await verifier.idToken(issuer, hint)
     if (token?.aud !== client.clientId)
       throw invalidRequest('the id_token_hint is not an id token for this client')
+    if (subject !== undefined && subject !== token.sub)
+      throw invalidRequest('the id_token_hint and the claims parameter name different users')
     return { subject: token.sub }
   }
