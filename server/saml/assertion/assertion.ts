@@ -38,6 +38,13 @@ const identifierOf = ({ issuer, provider, options, request, nameId }: AssertionI
     : plain
 }
 
+/** Within the validity of the assertion (SAML Core §2.4.1.2). */
+const confirmationSeconds = ({
+  subjectConfirmationLifetimeSeconds,
+  assertionLifetimeSeconds,
+}: AssertionInput['options']): number =>
+  Math.min(subjectConfirmationLifetimeSeconds, assertionLifetimeSeconds)
+
 const subjectOf = (input: AssertionInput): Template => {
   const { options, request, now } = input
   return element('saml:Subject', {}, [
@@ -45,7 +52,7 @@ const subjectOf = (input: AssertionInput): Template => {
     element('saml:SubjectConfirmation', { Method: 'urn:oasis:names:tc:SAML:2.0:cm:bearer' }, [
       element('saml:SubjectConfirmationData', {
         InResponseTo: request.id,
-        NotOnOrAfter: instant(now + options.subjectConfirmationLifetimeSeconds * 1000),
+        NotOnOrAfter: instant(now + confirmationSeconds(options) * 1000),
         Recipient: request.acs.url,
       }),
     ]),

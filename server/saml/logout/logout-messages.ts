@@ -20,12 +20,16 @@ import { nameIdElement } from '../assertion/name-id.ts'
 import { type SignerFor, statusElement } from '../assertion/response.ts'
 import { freshMs } from '../bindings/message-header.ts'
 import type { SamlStatusError } from '../errors.ts'
-import type { ServiceProvider } from '../service-provider.ts'
+import { optionsOf, type ServiceProvider } from '../service-provider.ts'
 
 /** A message as a browser carries it: an address, or a form. */
 export type Carried =
   | { readonly binding: 'HTTP-Redirect'; readonly url: string }
   | { readonly binding: 'HTTP-POST'; readonly url: string; readonly xml: string }
+
+/** Not before the last assertion about the session has expired, so that it opens no other one there (SAML Core §3.7.3.2). */
+const lifetimeMs = (issuer: Issuer, provider: ServiceProvider): number =>
+  Math.max(freshMs, optionsOf(issuer, provider).assertionLifetimeSeconds * 1000)
 
 type Session = Pick<SamlSessionRow, 'name_id' | 'name_id_format' | 'session_index'>
 
@@ -52,7 +56,7 @@ export const createLogoutMessages = ({
           Version: '2.0',
           IssueInstant: instant(now),
           Destination: destination,
-          NotOnOrAfter: instant(now + freshMs),
+          NotOnOrAfter: instant(now + lifetimeMs(issuer, provider)),
         },
         [
           issuerElement(issuer),
