@@ -59,6 +59,9 @@ export type EcdsaEncoding = 'ieee-p1363' | 'der'
 /** XML Signature carries them side by side (RFC 4050 §3.3). */
 const inXml: readonly EcdsaEncoding[] = ['ieee-p1363']
 
+/** Keys that are tried for one signature: anybody may send one, and a sender chooses how many keys it has, and how large (CWE-405). */
+const mostTried = 20
+
 /** The key that made the signature; the algorithm is checked against the type of each key. */
 export const verifiedBy = (
   keys: readonly KeyObject[],
@@ -75,14 +78,18 @@ export const verifiedBy = (
       `no signing certificate of the sender fits ${algorithm} (RSA keys need ${RSA_BITS} bits); register one`,
     )
   const bytes = Buffer.from(data)
-  const found = able.find((key) =>
-    encodings.some((dsaEncoding) => verify(method.hash, bytes, { key, dsaEncoding }, signature)),
-  )
+  const found = able
+    .slice(0, mostTried)
+    .find((key) =>
+      encodings.some((dsaEncoding) => verify(method.hash, bytes, { key, dsaEncoding }, signature)),
+    )
   return (
     found ??
     refuse(
       'signature',
-      'the signature was made by none of the signing certificates of the sender, or its content was changed',
+      able.length > mostTried
+        ? `the signature was made by none of the first ${mostTried} signing certificates of the sender that fit, or its content was changed`
+        : 'the signature was made by none of the signing certificates of the sender, or its content was changed',
     )
   )
 }

@@ -1,7 +1,8 @@
 /** What service providers may ask for, and what makes a request one that nobody answers (SAML Core §3.4.1). */
 
-import { constants, createDecipheriv, privateDecrypt } from 'node:crypto'
+import { constants, createDecipheriv, privateDecrypt, webcrypto } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { certify } from '#server/keys/certificate.ts'
 import { statement } from '#server/storage/statements.ts'
 import { childrenOf, decryptElement, readElement, readSigned, xmlName } from '#server/xml/index.ts'
 import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
@@ -124,6 +125,33 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
       })
       expect((await alice.open(askUrl(site, {}, { key }))).status).toBe(400)
     })
+  })
+
+  it('tries twenty certificates of a service provider for a signature (CWE-405)', async () => {
+    const algorithm = { name: 'RSASSA-PKCS1-v1_5', hash: 'SHA-256' }
+    const size = { modulusLength: 2048, publicExponent: new Uint8Array([1, 0, 1]) }
+    const pair = await webcrypto.subtle.generateKey({ ...algorithm, ...size }, true, [
+      'sign',
+      'verify',
+    ])
+    // A set is kept in the order of its texts; that of the sender must be the last one.
+    const names = ['a', 'other', 'another party']
+    const made = await Promise.all(
+      names.map((name) =>
+        Promise.all(Array.from({ length: 20 }, () => certify(name, pair, algorithm, Date.now()))),
+      ),
+    )
+    const others = made.find((some) => some.every((one) => one < sender.certificate)) ?? []
+    expect(others).toHaveLength(20)
+    const issuer = 'https://many.example'
+    await addProvider(site, { entityId: issuer })
+    const options = { wantAuthnRequestsSigned: true }
+    const statusWith = async (certificates: readonly string[]): Promise<number> => {
+      await change(site, providerPath(issuer), { options, certificates })
+      return (await alice.open(askUrl(site, { issuer }, { key: sender.privateKey }))).status
+    }
+    expect(await statusWith([...others.slice(1), sender.certificate])).toBe(200)
+    expect(await statusWith([...others, sender.certificate])).toBe(400)
   })
 
   it('refuses a signature that no certificate can verify', async () => {

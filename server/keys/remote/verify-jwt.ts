@@ -41,6 +41,12 @@ export const isAboutKeys = (error: unknown): boolean =>
   error instanceof errors.JWKSNoMatchingKey ||
   error instanceof errors.JWKInvalid
 
+/**
+ * Keys that are tried for one JWT. Who may bring a set of keys, such as a client that registered itself, could otherwise make one request
+ * cost a hundred verifications of the most expensive kind (CWE-405).
+ */
+const mostTried = 10
+
 /** A set may have several keys that fit where the header names none. Throws an error of `jose` where none did sign. */
 export const verifyWithAny = async (
   token: string,
@@ -51,12 +57,19 @@ export const verifyWithAny = async (
     return await verifyWith(token, key, options)
   } catch (error) {
     if (!(error instanceof errors.JWKSMultipleMatchingKeys)) throw error
-    for await (const one of error)
+    let tried = 0
+    for await (const one of error) {
+      if (tried === mostTried)
+        throw new errors.JWKSNoMatchingKey(
+          `none of the first ${mostTried} keys that fit did sign: name the key by its kid`,
+        )
+      tried += 1
       try {
         return await verifyWith(token, () => one, options)
       } catch (failure) {
         if (!isAboutKeys(failure)) throw failure
       }
+    }
     throw new errors.JWSSignatureVerificationFailed()
   }
 }

@@ -83,6 +83,31 @@ describe.each(backends)('client assertions on $name', (backend) => {
     return [status, body.error]
   }
 
+  it('tries ten keys of a client for an assertion without a kid (CWE-405)', async () => {
+    const many = await Promise.all(
+      Array.from({ length: 11 }, (_, index) => makeKey('ES256', `many-${index}`)),
+    )
+    const { clientId } = await site.client({
+      clientId: 'many-keys',
+      grantTypes,
+      tokenEndpointAuthMethod: 'private_key_jwt',
+      jwks: { keys: many.map(({ jwk }) => jwk as Record<string, unknown>) },
+    })
+    const { jwks } = (await site.admin('GET', `/clients/${clientId}`)).body
+    const kids: string[] = jwks.keys.map(({ kid }: { kid: string }) => kid)
+    const statusOf = async (index: number, header: object): Promise<number> => {
+      const key = many.find(({ kid }) => kid === kids[index])
+      const privateKey = key?.privateKey ?? Promise.reject(new Error('no such key'))
+      const claims = new SignJWT(good(clientId))
+      const protectedHeader = { alg: 'ES256', ...header }
+      return (await send(await claims.setProtectedHeader(protectedHeader).sign(await privateKey)))
+        .status
+    }
+    expect(await statusOf(9, {})).toBe(200)
+    expect(await statusOf(10, {})).toBe(401)
+    expect(await statusOf(10, { kid: kids[10] })).toBe(200)
+  })
+
   it.each([0, 1, 2, 3])('takes every algorithm that it says it takes (%i)', async (index) => {
     const { status, body } = await send(await signed(good(), {}, index))
     expect([status, body.token_type]).toEqual([200, 'Bearer'])
