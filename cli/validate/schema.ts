@@ -94,7 +94,11 @@ const hintFor = (error: ErrorObject, schema: JsonSchema, value: unknown): string
     return 'put it in quotes'
   if (types.includes('array') && value === null)
     return 'leave it out to keep the current entries, or write [] for none'
-  if (types.includes('array') && typeof value === 'string') return 'put "- " before it'
+  // A dash would need a line of its own: `roles: - reader` is no YAML.
+  if (types.includes('array') && typeof value === 'string')
+    return `put it in brackets: ${/^[\w/][\w./:@-]{0,60}(?<!:)$/.test(value) ? `[${value}]` : '[…]'}`
+  if (schema.format === 'event-types' && Array.isArray(value))
+    return 'write the event types as one text, with commas between them'
   if (types.includes('array') && isObject(value)) {
     const kind = schema.items?.['x-ref']?.kind
     if (kind === undefined) return 'begin each entry with "- "'
