@@ -63,6 +63,19 @@ describe('a group', () => {
     }
   })
 
+  it.each([
+    ['g'.repeat(256), 'displayName has more than 255 characters'],
+    ['tab\there', 'displayName must have no control characters, and not be "." or ".."'],
+    ['..', 'displayName must have no control characters, and not be "." or ".."'],
+  ])('is told why %j is no displayName', async (displayName, detail) => {
+    const refused = { scimType: 'invalidValue', detail }
+    const resource = { schemas: [groupSchema], displayName }
+    expect((await site.scim.send('POST', '/Groups', resource)).body).toMatchObject(refused)
+    const { id } = await site.scim.group(`told ${detail.length} ${displayName.length}`)
+    const change = { op: 'replace', path: 'displayName', value: displayName }
+    expect((await site.scim.patch(`/Groups/${id}`, change)).body).toMatchObject(refused)
+  })
+
   it('keeps what an administrator gave it when a sender renames it', async () => {
     const role = await site.world.admin('POST', '/roles', { name: 'reader' })
     const made = await site.world.admin('POST', '/groups', {

@@ -3,7 +3,7 @@
  * "Sales/EMEA", is written without what a path does not take, and kept as an attribute of the group.
  */
 
-import { Group, type GroupDoc } from '#schemas/kinds/users/group.ts'
+import type { GroupDoc } from '#schemas/kinds/users/group.ts'
 import { formats } from '#schemas/text/formats.ts'
 import { isUuid } from '#server/platform/ids.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -23,8 +23,9 @@ export const namedGroup = (
 ): { readonly name: string; readonly attribute: readonly string[] | undefined } => {
   const plain = displayName.trim().replaceAll('/', '∕')
   const name = isUuid(plain) ? `urn:uuid:${plain}` : plain
-  if (name.length > longest || formats['segment']?.test(name) !== true)
-    throw invalidValue(`displayName: a ${Group.kind} ${formats['segment']?.message ?? ''}`)
+  if (name.length > longest) throw invalidValue(`${attribute} has more than ${longest} characters`)
+  if (formats['segment']?.test(name) !== true)
+    throw invalidValue(`${attribute} must have no control characters, and not be "." or ".."`)
   return { name, attribute: name === displayName ? undefined : [displayName] }
 }
 
