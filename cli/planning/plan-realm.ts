@@ -25,6 +25,7 @@ import { followedWarning, withFollowed } from './followed.ts'
 import { byPlace, nameOf, namesOf, placeKey } from './names.ts'
 import { inApplyOrder } from './order/apply-order.ts'
 import { deletionOf, referrersFirst, refusalsOf, withCascades } from './order/deletions.ts'
+import { stillNamed } from './order/still-named.ts'
 import {
   type Change,
   type PlanProblem,
@@ -356,6 +357,7 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...planned.flatMap(({ match: one, change }) => newerProblems(one, change, context)),
       ...(takeOver ? [] : ownershipProblems(changes)),
       ...deletions.flatMap((one) => refusalsOf(one, source, takeOver)),
+      ...stillNamed(deletions, files.desired, options.placeOf),
     ]),
     impacts: [],
     summary: summaryOf(all),

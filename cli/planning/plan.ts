@@ -118,6 +118,8 @@ export const problemExitCodes = {
   'rename-twice': exitCodes.invalid,
   /** Both keys exist, and the old one would be deleted instead of renamed. */
   'rename-conflict': exitCodes.conflict,
+  /** The files name what would be destroyed, because it left them. */
+  'missing-reference': exitCodes.invalid,
   /** Neither the files nor the realm have what is to be planned. */
   'unknown-target': exitCodes.invalid,
   /** A name that the server takes for that of another document: only its case differs. */
