@@ -101,6 +101,44 @@ describe('a search', () => {
   })
 })
 
+describe('a search that the database refuses', () => {
+  const letters = Array.from({ length: 0x2fff }, (_, i) => String.fromCodePoint(i + 0x80)).filter(
+    (one) => one.toUpperCase() !== one && one.toUpperCase().toLowerCase() === one,
+  )
+  const find = (filter: string) =>
+    site.scim.send('POST', '/Users/.search', { schemas: [searchSchema], filter })
+
+  it('is not made by a name of many different letters', async () => {
+    const wide = letters.slice(0, 50).join('')
+    await site.scim.user('letters', { name: { familyName: wide.toUpperCase() } })
+    const found = await find(`name.familyName eq "${wide}"`)
+    expect([found.status, found.body.totalResults]).toEqual([200, 1])
+    for (const count of [51, 900]) {
+      const { status, body } = await find(`name.givenName co "${letters.slice(0, count).join('')}"`)
+      expect([status, body.scimType]).toEqual([400, 'invalidFilter'])
+    }
+  })
+
+  it('is answered, and ends nothing else', async () => {
+    const { storage } = site.world.server.areas
+    const rename = (from: string, to: string) =>
+      storage.commit([{ sql: `alter table ${from} rename to ${to}`, parameters: [] }])
+    const unhandled: unknown[] = []
+    const note = (reason: unknown) => unhandled.push(reason)
+    process.on('unhandledRejection', note)
+    try {
+      await rename('users', 'users_away')
+      expect((await find('userName eq "letters"')).status).toBe(500)
+      // Node.js tells of them once the promises have settled.
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    } finally {
+      await rename('users_away', 'users')
+      process.off('unhandledRejection', note)
+    }
+    expect(unhandled).toEqual([])
+  })
+})
+
 describe('long work', () => {
   /** The longest that the work keeps the event loop from others, in milliseconds of its processor time. */
   const longestTurn = async (work: Promise<unknown>): Promise<number> => {

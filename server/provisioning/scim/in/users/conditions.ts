@@ -87,13 +87,22 @@ const END = '\u{10ffff}'
 const contains = (text: Expression<unknown>, part: unknown): Expression<SqlBool> =>
   sql<SqlBool>`replace(${text}, ${part}, '') <> ${text}`
 
+/** Each makes the expression deeper: databases refuse it at some hundreds, and no name of a person has so many. */
+const mostCapitals = 50
+
 /** The column with those capitals in lower case that a text in lower case could meet. */
-const lowered = (column: Expression<unknown>, text: string): Expression<unknown> =>
-  [...new Set(text)].reduce((folded, one) => {
+const lowered = (column: Expression<unknown>, text: string): Expression<unknown> => {
+  const cased = [...new Set(text)].filter((one) => {
     const capital = one.toUpperCase()
-    const isCased = one > '\x7f' && capital !== one && capital.toLowerCase() === one
-    return isCased ? sql`replace(${folded}, ${capital}, ${one})` : folded
-  }, column)
+    return one > '\x7f' && capital !== one && capital.toLowerCase() === one
+  })
+  if (cased.length > mostCapitals)
+    throw invalidFilter(`a name has more than ${mostCapitals} different letters beyond ASCII`)
+  return cased.reduce(
+    (folded, one) => sql`replace(${folded}, ${one.toUpperCase()}, ${one})`,
+    column,
+  )
+}
 
 /** Every value contains an empty text and comes after it; none equals it. */
 const comparisonsOfNothing = (
