@@ -76,18 +76,14 @@ const certificateIn = ({ element, place }: Placed): X509Certificate => {
 }
 
 /**
- * Of each X509Data the first certificate, which holds the key; others are those of its issuers and must not be trusted. A
- * KeyDescriptor that names its key otherwise is refused: without it messages would be taken unsigned (CVE-2026-16443).
+ * Of each X509Data the first certificate, which holds the key; others are those of its issuers and must not be trusted. None
+ * where a KeyDescriptor names its key otherwise, by a KeyValue or a KeyName.
  */
-const certificatesIn = (key: Placed): X509Certificate[] => {
-  const found = placed(key, 'ds:KeyInfo')
+const certificatesIn = (key: Placed): X509Certificate[] =>
+  placed(key, 'ds:KeyInfo')
     .flatMap((info) => placed(info, 'ds:X509Data'))
     .flatMap((data) => placed(data, 'ds:X509Certificate').slice(0, 1))
     .map(certificateIn)
-  return found.length > 0
-    ? found
-    : refuseAt(key.place, 'certificate', 'has no X509Certificate: keys are taken from certificates')
-}
 
 type Use = 'signing' | 'encryption'
 
@@ -100,8 +96,13 @@ const usesOf = ({ element, place }: Placed): readonly Use[] => {
     : refuseAt(`${place}/@use`, 'use', 'must be signing or encryption')
 }
 
+/**
+ * A key without a certificate is left out beside one that has it. Where no signing key has one the metadata is refused: without it
+ * messages would be taken unsigned (CVE-2026-16443).
+ */
 export const certificatesOf = (role: Placed): Readonly<Record<Use, readonly X509Certificate[]>> => {
   const keys = placed(role, 'md:KeyDescriptor').map((key) => ({
+    place: key.place,
     uses: usesOf(key),
     certificates: certificatesIn(key),
   }))
@@ -109,7 +110,11 @@ export const certificatesOf = (role: Placed): Readonly<Record<Use, readonly X509
     const all = keys.flatMap(({ uses, certificates }) => (uses.includes(use) ? certificates : []))
     return [...new Map(all.map((one) => [one.fingerprint256, one])).values()]
   }
-  return { signing: forUse('signing'), encryption: forUse('encryption') }
+  const signing = forUse('signing')
+  const [bare] = signing.length > 0 ? [] : keys.filter(({ uses }) => uses.includes('signing'))
+  if (bare)
+    refuseAt(bare.place, 'certificate', 'has no X509Certificate: keys are taken from certificates')
+  return { signing, encryption: forUse('encryption') }
 }
 
 /** The algorithms that the role can decrypt (SAML Metadata §2.4.1.1): URIs; none where it does not say. */

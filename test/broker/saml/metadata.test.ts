@@ -214,6 +214,17 @@ describe.each(backends)('metadata of a SAML provider on $name', (backend) => {
     )
   })
 
+  it('is read where its encryption key, which is not used here, has no certificate', async () => {
+    const bare =
+      '<md:KeyDescriptor use="encryption"><ds:KeyInfo><ds:KeyName>x</ds:KeyName></ds:KeyInfo></md:KeyDescriptor>'
+    const metadataXml = idpMetadata(sender.certificate).replace(
+      '<md:Artifact',
+      `${bare}<md:Artifact`,
+    )
+    const { alias } = await saml.provider({ spEntityId: sp, metadataXml })
+    expect(await signIn(alias)).toBe(undefined)
+  })
+
   it('may stand in the document', async () => {
     const { alias } = await saml.provider({
       spEntityId: sp,

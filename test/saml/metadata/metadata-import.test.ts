@@ -111,6 +111,13 @@ describe.each(anyBackend)('metadata of service providers on $name', (backend) =>
     expect(fingerprint(body.encryptionCertificate)).toBe(sender.x509.fingerprint256)
   })
 
+  it('leaves out keys without a certificate beside signing keys that have one', async () => {
+    const bare = (use: string) => keyDescriptor('', use).replace(/<ds:X509Data.*X509Data>/s, '')
+    const keys = bare('signing') + keyDescriptor(sender.certificate, 'signing') + bare('encryption')
+    const { status, body } = await send(sp('https://keys.example', keys + post))
+    expect([status, body.certificates, body.encryptionCertificate]).toEqual([201, [], null])
+  })
+
   it('takes a logout service over SOAP for what it is, and for all that there is where it is alone', async () => {
     const slo = (binding: string) =>
       `<md:SingleLogoutService Binding="${bindings}:${binding}" Location="https://slo.example" ResponseLocation="https://slo.example"/>`
