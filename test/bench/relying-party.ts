@@ -119,19 +119,18 @@ export interface Visitor {
   tokens(count: number): Promise<Tokens[]>
 }
 
+const authorization = new URLSearchParams({
+  response_type: 'code',
+  client_id: 'web',
+  redirect_uri: redirectUri,
+  scope: 'openid profile email',
+  state: 'a-state',
+})
+/** Where the web application sends a browser. */
+export const authorizePath = `${issuerPath}/authorize?${authorization}`
+
 const authorize = async (connection: Connection, cookie: string): Promise<string> => {
-  const query = new URLSearchParams({
-    response_type: 'code',
-    client_id: 'web',
-    redirect_uri: redirectUri,
-    scope: 'openid profile email',
-    state: 'a-state',
-  })
-  const request: Request = {
-    method: 'GET',
-    path: `${issuerPath}/authorize?${query}`,
-    headers: { cookie },
-  }
+  const request: Request = { method: 'GET', path: authorizePath, headers: { cookie } }
   const { headers } = await connection.send(request, 303)
   const code = new URL(String(headers['location'])).searchParams.get('code')
   if (code === null) throw new Error(`no code came back: ${String(headers['location'])}`)

@@ -1,4 +1,7 @@
-/** Sign-ins through an identity provider against sign-ins with a password, without what the hash of the password costs. */
+/**
+ * Sign-ins through an identity provider against sign-ins with a password, without what the hash of the password costs: of a
+ * user to an application, until it has its tokens; and the part of that at the login page.
+ */
 
 import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
 import { newId } from '#server/platform/ids.ts'
@@ -7,10 +10,12 @@ import { restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
 import { newUserRow } from '#server/users/user-record.ts'
 import { type Backend, type Server, system } from '../../backends.ts'
-import { type Connection, type Load, sendLoad } from '../../load.ts'
+import { type Browser, openBrowser, pathOf, targetOf } from '../../browser.ts'
+import { type Answer, type Connection, type Load, sendLoad } from '../../load.ts'
 import type { Measurement, Row } from '../../measurement.ts'
 import { cpuOf, cpuOfThreads } from '../../processes.ts'
-import { type Credentials, cookieHeader, cookiesOf, openForm } from '../../sign-in.ts'
+import * as party from '../../relying-party.ts'
+import type { Credentials } from '../../sign-in.ts'
 import { median, medianRatio, quantile } from '../../statistics.ts'
 
 const ROUNDS = 7
@@ -18,7 +23,7 @@ const ROUND_MS = 4_000
 const WARM_UP_MS = 15_000
 const CONNECTIONS = 16
 
-const realm = 'acme'
+const { realm } = party
 const password = 'a quiet sentence about lamps 17'
 const people: readonly Credentials[] = Array.from({ length: CONNECTIONS }, (_, n) => ({
   realm,
@@ -26,9 +31,9 @@ const people: readonly Credentials[] = Array.from({ length: CONNECTIONS }, (_, n
   password,
 }))
 
-/** A realm with users who have a password here and an account there. */
+/** A realm with an application, and users who have a password here and an account there. */
 const fill = async (areas: Areas, issuer: string): Promise<void> => {
-  await areas.realm.realms.create({ realm }, system)
+  await party.fillIssuer(areas)
   await areas.realm.writer.write({
     realm,
     caller: system,
@@ -59,29 +64,47 @@ const fill = async (areas: Areas, issuer: string): Promise<void> => {
   await areas.storage.commit(statements)
 }
 
-const withPassword = async (one: Connection, person: Credentials): Promise<void> => {
-  await one.send(await openForm(one, person), 303)
+/** From the path of the login page to the answer that opens the session. */
+type SignIn = (browser: Browser, page: string, person: Credentials) => Promise<Answer>
+
+const withPassword: SignIn = async (browser, page, { username, password }) => {
+  await browser.get(page, 200)
+  return browser.post(page, { username, password }, 303)
 }
 
-/** As a browser does: the page, the way there, and the way back with the code. */
-const throughProvider = async (one: Connection, { username }: Credentials): Promise<void> => {
-  const cookies = cookiesOf(await one.send({ method: 'GET', path: `/realms/${realm}/login` }, 200))
-  const leave = {
-    method: 'GET',
-    path: `/realms/${realm}/broker/corp/login`,
-    headers: { cookie: cookieHeader(cookies) },
-  } as const
-  const left = await one.send(leave, 303)
-  const asked = new URL(String(left.headers['location'])).searchParams
+/** The page, the way there, and the way back with the code. */
+const throughProvider: SignIn = async (browser, page, { username }) => {
+  await browser.get(page, 200)
+  const there = page.replace('/login', '/broker/corp/login')
+  const asked = targetOf(await browser.get(there, 303)).searchParams
   const answer = new URLSearchParams({
     code: `${username}.${asked.get('nonce')}`,
     state: asked.get('state') ?? '',
   })
-  const cookie = cookieHeader(new Map([...cookies, ...cookiesOf(left)]))
-  const path = `/realms/${realm}/broker/corp/endpoint?${answer}`
-  const back = await one.send({ method: 'GET', path, headers: { cookie } }, 303)
-  if (!cookiesOf(back).has(`iam-session-${realm}`)) throw new Error('nobody was signed in')
+  return browser.get(`/realms/${realm}/broker/corp/endpoint?${answer}`, 303)
 }
+
+type Way = (one: Connection, person: Credentials) => Promise<unknown>
+
+const atLoginPage =
+  (signIn: SignIn): Way =>
+  async (one, person) => {
+    const browser = openBrowser(one)
+    await signIn(browser, `/realms/${realm}/login`, person)
+    if (!browser.has(`iam-session-${realm}`)) throw new Error('nobody was signed in')
+  }
+
+/** Until the application has the tokens of the user. */
+const toApplication =
+  (signIn: SignIn): Way =>
+  async (one, person) => {
+    const browser = openBrowser(one)
+    const page = pathOf(await browser.get(party.authorizePath, 303))
+    const signedIn = await signIn(browser, page, person)
+    const code = targetOf(await browser.get(pathOf(signedIn), 303)).searchParams.get('code')
+    if (code === null) throw new Error('no code came back')
+    await one.send(party.exchange(code), 200)
+  }
 
 interface Counted extends Load {
   /** Processor time of the server for each, without the threads that hash, in µs. */
@@ -95,9 +118,10 @@ const counted = async ({ pid }: Server, load: () => Promise<Load>): Promise<Coun
   return { ...done, cpuUs: (1000 * (used() - before)) / done.times.length }
 }
 
-const ways = {
-  'with a password': withPassword,
-  'through an identity provider': throughProvider,
+/** Each part of a sign-in with a password, and then through a provider. */
+const parts = {
+  'to an application': toApplication,
+  'at the login page alone': atLoginPage,
 } as const
 
 const measureOn = async (backend: Backend, upstream: Server): Promise<Row[]> => {
@@ -108,31 +132,32 @@ const measureOn = async (backend: Backend, upstream: Server): Promise<Row[]> => 
       IAMCTL_OUTGOING_ALLOW: '127.0.0.1',
       IAMCTL_OUTGOING_ALLOW_HTTP: 'true',
     })
-    const run = (signIn: (typeof ways)[keyof typeof ways], ms: number) =>
+    const run = (way: Way, ms: number) =>
       counted(server, () =>
         sendLoad(server.url, CONNECTIONS, { ms }, async (one, begun) => {
           const person = people[begun % CONNECTIONS]
-          if (person) await signIn(one, person)
+          if (person) await way(one, person)
         }),
       )
-    const measured = Object.entries(ways).map(([what, signIn]) => ({
-      what,
-      signIn,
-      rounds: [] as Counted[],
-    }))
-    for (const { signIn } of measured) await run(signIn, WARM_UP_MS)
-    for (let round = 0; round < ROUNDS; round += 1)
-      for (const { signIn, rounds } of measured) rounds.push(await run(signIn, ROUND_MS))
-    const cpu = (rounds: readonly Counted[]) => rounds.map(({ cpuUs }) => cpuUs)
-    const local = measured[0]?.rounds ?? []
-    return measured.map(({ what, rounds }) => ({
-      what,
-      on: backend.name,
-      'per second': median(rounds.map(({ perSecond }) => perSecond)),
-      'server CPU µs, without hashing': Math.round(median(cpu(rounds))),
-      'p99 ms': median(rounds.map(({ times }) => quantile(times, 0.99))),
-      'of the password’s': medianRatio(cpu(rounds), cpu(local)),
-    }))
+    const rows: Row[] = []
+    for (const [part, of] of Object.entries(parts)) {
+      const local = { way: of(withPassword), rounds: [] as Counted[] }
+      const brokered = { way: of(throughProvider), rounds: [] as Counted[] }
+      for (const { way } of [local, brokered]) await run(way, WARM_UP_MS)
+      for (let round = 0; round < ROUNDS; round += 1)
+        for (const { way, rounds } of [local, brokered]) rounds.push(await run(way, ROUND_MS))
+      const cpu = (rounds: readonly Counted[]) => rounds.map(({ cpuUs }) => cpuUs)
+      const rowOf = (what: string, { rounds }: typeof local): Row => ({
+        what: `${what}, ${part}`,
+        on: backend.name,
+        'per second': median(rounds.map(({ perSecond }) => perSecond)),
+        'server CPU µs, without hashing': Math.round(median(cpu(rounds))),
+        'p99 ms': median(rounds.map(({ times }) => quantile(times, 0.99))),
+        'of the password’s': medianRatio(cpu(rounds), cpu(local.rounds)),
+      })
+      rows.push(rowOf('with a password', local), rowOf('through an identity provider', brokered))
+    }
+    return rows
   } finally {
     await database.remove()
   }
@@ -148,6 +173,7 @@ export const measureBroker: Measurement = async ({ backends, serveScript }) => {
       notes: [
         `${ROUNDS} interleaved rounds of ${ROUND_MS} ms, ${CONNECTIONS} connections, always new browsers, users who are linked`,
         'with a password: the page and its form; through a provider: the page, the way there, and the answer, with a token request and an ID token (ES256) to verify',
+        'to an application: with its authorization request, code and tokens around that',
         'processor time of the server alone, without the threads that hash passwords; the aim is 1.3 times that of the password’s',
       ],
       rows,
