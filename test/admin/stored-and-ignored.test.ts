@@ -25,12 +25,16 @@ describe.each(backends)('on $name', (backend) => {
     return setting.endsWith('.claim') || /^(multivalued|full\.path)$/.test(setting) ? 'true' : 'x'
   }
 
+  /** One of two audiences is enough. */
+  const neededBy = (id: ClaimMapperId): readonly string[] =>
+    id === 'oidc-audience-mapper' ? ['included.client.audience'] : claimMappers[id].required
+
   const mapperOf = (protocolMapper: ClaimMapperId, more: Record<string, string> = {}) => ({
     name: `${protocolMapper}-${Object.keys(more).length}`,
     protocolMapper,
     config: {
       ...Object.fromEntries(
-        claimMappers[protocolMapper].required.map((setting) => [setting, choiceOf(setting)]),
+        neededBy(protocolMapper).map((setting) => [setting, choiceOf(setting)]),
       ),
       ...more,
     },
@@ -50,7 +54,7 @@ describe.each(backends)('on $name', (backend) => {
     })
 
     it.each(claimMapperIds)('%s refuses to stand without what it needs', async (id) => {
-      const { required } = claimMappers[id]
+      const required = neededBy(id)
       const { status, body } = await send('POST', path, { ...mapperOf(id), config: {} })
       expect(status).toBe(required.length > 0 ? 400 : 201)
       if (required.length > 0)
@@ -67,6 +71,18 @@ describe.each(backends)('on $name', (backend) => {
       const mapper = mapperOf('oidc-usermodel-attribute-mapper', { [setting]: value })
       const { body } = await send('POST', path, mapper)
       expect(body.errors).toMatchObject([{ field: `/config/${setting}`, code: 'enum' }])
+    })
+
+    it.each([
+      ['int', 'one'],
+      ['long', ''.padStart(2)],
+      ['boolean', 'yes'],
+      ['JSON', '{a: 1}'],
+    ])('a constant claim of type %s is not "%s"', async (label, value) => {
+      const more = { 'claim.value': value, 'jsonType.label': label }
+      const mapper = mapperOf('oidc-hardcoded-claim-mapper', more)
+      const { body } = await send('POST', path, mapper)
+      expect(body.errors).toMatchObject([{ field: '/config/claim.value', code: 'format' }])
     })
 
     it('a property mapper names a property that users have', async () => {
