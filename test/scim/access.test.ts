@@ -28,11 +28,13 @@ describe('a token', () => {
         const answer = await stranger.send('GET', path)
         expect([path, answer.status]).toEqual([path, 401])
         expect(answer.body).toMatchObject({ schemas: [errorSchema], status: '401' })
-        expect(answer.headers['www-authenticate']).toBe('Bearer realm="acme"')
+        // RFC 6750 §3.1
+        const challenge = 'Bearer realm="acme", error="invalid_token"'
+        expect(answer.headers['www-authenticate']).toBe(challenge)
       }
     }
     const none = await site.world.server.anonymous.send('GET', '/realms/acme/scim/v2/Users')
-    expect(none.status).toBe(401)
+    expect([none.status, none.headers['www-authenticate']]).toEqual([401, 'Bearer realm="acme"'])
     const cookie = await site.world.server.admin.send('GET', '/realms/acme/scim/v2/Users')
     expect(cookie.status).toBe(401)
   })

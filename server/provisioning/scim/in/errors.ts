@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { own } from '#schemas/own.ts'
 import { Problem, summaryOf } from '#schemas/problems.ts'
 import { logProblem, type MapError, setProblemHeaders, toProblem } from '#server/http/errors.ts'
+import { bringsToken } from '#server/tokens/access/presented.ts'
 
 export const errorSchema = 'urn:ietf:params:scim:api:messages:2.0:Error'
 export const mediaType = 'application/scim+json'
@@ -101,17 +102,22 @@ const toScimError = (error: unknown, mapError: MapError): ScimError => {
   return new ScimError(problem.status, detail, typeOf(problem), problem)
 }
 
+/** RFC 6750 §3.1: what is wrong is said to callers alone who bring a token. */
+const challengeOf = (request: FastifyRequest): string => {
+  const { realm = '' } = request.params as { realm?: string }
+  const challenge = `Bearer realm="${realm.replaceAll(/[^\w.-]/g, '')}"`
+  return bringsToken(request) ? `${challenge}, error="invalid_token"` : challenge
+}
+
 export const sendScimError = (
-  { log, params }: FastifyRequest,
+  request: FastifyRequest,
   reply: FastifyReply,
   error: ScimError,
 ): FastifyReply => {
+  const { log } = request
   reply.removeHeader('etag').removeHeader('location').header('cache-control', 'no-store')
   if (error instanceof MethodRefused) reply.header('allow', error.allow)
-  if (error.status === 401) {
-    const { realm = '' } = params as { realm?: string }
-    reply.header('www-authenticate', `Bearer realm="${realm.replaceAll(/[^\w.-]/g, '')}"`)
-  }
+  if (error.status === 401) reply.header('www-authenticate', challengeOf(request))
   if (error.status < 500) log.info({ detail: error.message }, 'SCIM request refused')
   return reply
     .code(error.status)
