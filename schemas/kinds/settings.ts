@@ -152,7 +152,9 @@ const spec = fields({
   otpPolicyDigits: Type.Integer({ enum: [6, 8], default: 6 }),
   otpPolicyPeriod: seconds(30, 'How long a code is shown.', { minimum: 15, maximum: 120 }),
   otpPolicyLookAroundWindow: count('Codes accepted on either side.', { default: 1, maximum: 10 }),
-  webAuthnPolicyRpId: text('Relying party id; unset means the host of the base URL.'),
+  webAuthnPolicyRpId: text('Relying party id; unset means the host of the base URL.', {
+    format: 'relying-party',
+  }),
   webAuthnPolicyUserVerificationRequirement: oneOf(['required', 'preferred', 'discouraged'], {
     default: 'preferred',
   }),

@@ -226,6 +226,16 @@ export const formats: Readonly<Record<string, Format>> = {
       ),
     message: 'must be a domain such as acme.example; other letters than a to z in the form xn--…',
   },
+  // WebAuthn §5.1.2: a domain, of which the origin of the pages is a part; browsers refuse anything else at every ceremony.
+  'relying-party': {
+    test: (value) =>
+      value.length <= 253 &&
+      !/^\d+(?:\.\d+){3}$/.test(value) &&
+      /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/.test(
+        value,
+      ),
+    message: 'must be a domain such as shop.example, in lower case, without scheme, port and path',
+  },
   color: {
     test: (value) => /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i.test(value),
     message: 'must be a colour such as #0a5 or #00aa55',

@@ -58,6 +58,10 @@ const values: Readonly<Record<string, readonly [readonly string[], readonly stri
     ['', 'a:1', 'a/b'],
   ],
   'host-pattern': [['*.a.example'], ['*', 'a/b']],
+  'relying-party': [
+    ['a.example', 'localhost'],
+    ['https://a.example', 'a.example:8443'],
+  ],
   'mail-domain': [['a.example'], ['a', 'a_b.example']],
   color: [
     ['#0a5', '#00AA55'],

@@ -38,6 +38,7 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   'time-span': () => '90d',
   'time-zone': () => 'Europe/Amsterdam',
   'mail-domain': (n) => `host-${n}.example`,
+  'relying-party': (n) => `party-${n}.example`,
   'metadata-document': (n) => `https://host-${n}.example/client.json`,
   'name-id-format': () => 'persistent',
   'saml-endpoint': (n) => `https://host-${n}.example/path`,

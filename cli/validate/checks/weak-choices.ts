@@ -20,6 +20,7 @@ import { User } from '#schemas/kinds/users/user.ts'
 import type { Model } from '../model.ts'
 import { idleAuthorization } from './idle-authorization.ts'
 import { unknownNames } from './unknown-names.ts'
+import { unsentTemplates } from './unsent-templates.ts'
 import {
   hourInSeconds,
   isPlainHttp,
@@ -97,6 +98,7 @@ const trustChoices: readonly WeakChoice[] = Object.entries({
 export const weakChoices: readonly WeakChoice[] = [
   ...idleAuthorization,
   unknownNames,
+  unsentTemplates,
   {
     kind: Client,
     code: 'password-grant',

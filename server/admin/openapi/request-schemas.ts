@@ -50,6 +50,7 @@ const patterns: Readonly<Record<string, string>> = {
   origin: `^https?://(?:[a-z0-9_-]+\\.)*[a-z][a-z0-9]*(?::[1-9][0-9]{3})?$`,
   host: `^(?:${hostName}|${ipv6})$`,
   'host-pattern': `^(?:\\*\\.)?${hostName}$`,
+  'relying-party': '^[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\\.[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?)*$',
   'mail-domain': `^${domainLabel}(?:\\.${domainLabel})+$`,
   email: `^[A-Za-z0-9.!#$%&'*+/=?^_\`{|}~-]{1,64}@${domainLabel}(?:\\.${domainLabel})*$`,
   color: '^#(?:[0-9A-Fa-f]{3}|[0-9A-Fa-f]{6})$',
