@@ -13,6 +13,9 @@ export interface ShibbolethOptions {
   readonly metadataCertificates: readonly string[]
 }
 
+/** Waits for the answer to its LogoutRequest; `/Logout`, as Debian has it, asks for none. */
+export const logoutAndBack = '/LogoutAndBack'
+
 const config = 'urn:mace:shibboleth:3.0:native:sp:config'
 
 export const shibbolethConfig = (options: ShibbolethOptions): string => {
@@ -30,6 +33,10 @@ export const shibbolethConfig = (options: ShibbolethOptions): string => {
       <SSO entityID="${issuer}">SAML2</SSO>
       <Logout>SAML2 Local</Logout>
       <Handler type="MetadataGenerator" Location="/Metadata" signing="false"/>
+      <LogoutInitiator type="Chaining" Location="${logoutAndBack}">
+        <LogoutInitiator type="SAML2" asynchronous="false"/>
+        <LogoutInitiator type="Local"/>
+      </LogoutInitiator>
     </Sessions>
     <MetadataProvider type="XML" validate="true" url="${metadataUrl}" backingFilePath="${folder}/idp.xml" minRefreshDelay="1" maxRefreshDelay="1">
       <MetadataFilter type="RequireValidUntil" maxValidityInterval="2419200"/>

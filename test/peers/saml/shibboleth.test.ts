@@ -15,7 +15,7 @@ import { type Shibd, startShibd } from '../../support/processes/programs/shibd.t
 import { sender } from '../../xml/keys.ts'
 import { type Application, openApplication } from '../application.ts'
 import { openSamlSite, type SamlSite } from './fixture.ts'
-import { attributeMap, loggerOf, shibbolethConfig } from './shibboleth-config.ts'
+import { attributeMap, loggerOf, logoutAndBack, shibbolethConfig } from './shibboleth-config.ts'
 
 const ac = 'urn:oasis:names:tc:SAML:2.0:ac:classes'
 const options = { wantAuthnRequestsSigned: true, encryptAssertion: true }
@@ -212,9 +212,20 @@ describe.each(backends.slice(-1))('shibboleth and the identity provider on $name
     await visit.signIn(`${apache.url}/secure/page`)
     const bye = `${apache.url}/bye`
     const query = new URLSearchParams({ return: bye })
-    await visit.page.goto(`${apache.url}/Shibboleth.sso/Logout?${query}`)
+    await visit.page.goto(`${apache.url}/Shibboleth.sso${logoutAndBack}?${query}`)
     await visit.page.waitForURL(bye)
     expect(visit.statuses('LogoutResponse')).toEqual(['identity provider Success'])
+    expect(await visit.isSignedOut(`${apache.url}/secure/page`)).toBe(true)
+    await visit.close()
+  })
+
+  it('signs its user out at the identity provider, who stays there, where it asks for no answer', async () => {
+    const visit = await saml.visit()
+    await visit.signIn(`${apache.url}/secure/page`)
+    await visit.page.goto(`${apache.url}/Shibboleth.sso/Logout`)
+    await visit.page.waitForURL(`${saml.site.issuer}/**`)
+    await visit.page.getByRole('heading', { name: 'Signed out' }).waitFor()
+    expect(visit.statuses('LogoutResponse')).toEqual([])
     expect(await visit.isSignedOut(`${apache.url}/secure/page`)).toBe(true)
     await visit.close()
   })
