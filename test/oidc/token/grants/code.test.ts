@@ -168,23 +168,23 @@ describe.each(backends)('codes on $name', (backend) => {
     })
 
     it('are exchanged with the verifier, by public and by confidential clients', async () => {
-      for (const of of [open, client]) {
+      for (const one of [open, client]) {
         const { verifier, challenge } = newVerifier()
-        const code = await newCode(asked(challenge), of)
-        const { status, body } = await exchange(site, of, code, { code_verifier: verifier })
+        const code = await newCode(asked(challenge), one)
+        const { status, body } = await exchange(site, one, code, { code_verifier: verifier })
         expect(status).toBe(200)
-        expect(claimsOf(body.id_token)['aud']).toBe(of.clientId)
+        expect(claimsOf(body.id_token)['aud']).toBe(one.clientId)
       }
     })
 
     it('are exchanged without a redirect_uri, as by clients of OAuth 2.1, and compared with one that is sent', async () => {
-      for (const of of [open, client]) {
+      for (const one of [open, client]) {
         const { verifier, challenge } = newVerifier()
-        const code = await newCode(asked(challenge), of)
+        const code = await newCode(asked(challenge), one)
         const verified = { code_verifier: verifier }
-        await isRefused(code, { ...verified, redirect_uri: 'https://app.example/other' }, of)
-        await isRefused(code, { redirect_uri: '' }, of)
-        const { status } = await exchange(site, of, code, { ...verified, redirect_uri: '' })
+        await isRefused(code, { ...verified, redirect_uri: 'https://app.example/other' }, one)
+        await isRefused(code, { redirect_uri: '' }, one)
+        const { status } = await exchange(site, one, code, { ...verified, redirect_uri: '' })
         expect(status).toBe(200)
       }
     })
