@@ -117,7 +117,7 @@ describe('the bundle', () => {
     const description = (await get(client, '/v3/api-docs')).body
     expect(description.openapi).toBe('3.1.0')
     expect(Object.keys(description.paths)).toContain('/admin/realms/{realm}/clients')
-    expect((await get(client, '/v3/api-docs.yaml')).body).toMatch(/^openapi: 3\.1\.0\n/)
+    expect((await get(client, '/v3/api-docs.yaml')).body).toMatch(/^openapi: "3\.1\.0"\n/)
     const page = await get(client, '/interactive-docs.html')
     for (const [, file = ''] of String(page.body).matchAll(
       /(?:src|href)="(\/interactive-docs\/[^"]+)"/g,
