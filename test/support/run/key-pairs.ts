@@ -48,9 +48,14 @@ export const handOut = (pairs: readonly KeyPair[]): void => {
     if (JSON.stringify(wanted[0]) !== asked || !pair) return generate(...wanted)
     const imported = (format: 'pkcs8' | 'spki', der: string, usage: 'sign' | 'verify') =>
       subtle.importKey(format, Buffer.from(der, 'base64'), algorithm, true, [usage])
-    return {
-      privateKey: await imported('pkcs8', pair.privateKey, 'sign'),
-      publicKey: await imported('spki', pair.publicKey, 'verify'),
+    try {
+      return {
+        privateKey: await imported('pkcs8', pair.privateKey, 'sign'),
+        publicKey: await imported('spki', pair.publicKey, 'verify'),
+      }
+    } catch {
+      // Once in ten thousands of imports OpenSSL says "too small buffer" of a key that it took before.
+      return generate(...wanted)
     }
   }
   Object.defineProperty(subtle, 'generateKey', { value: inTurn, configurable: true })
