@@ -54,7 +54,7 @@ export const handOut = (pairs: readonly KeyPair[]): void => {
         publicKey: await imported('spki', pair.publicKey, 'verify'),
       }
     } catch {
-      // Once in ten thousands of imports OpenSSL says "too small buffer" of a key that it took before.
+      // Seen once in a whole run: OpenSSL refused to import one ("too small buffer").
       return generate(...wanted)
     }
   }
