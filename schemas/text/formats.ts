@@ -141,6 +141,11 @@ export const formats: Readonly<Record<string, Format>> = {
     test: (value) => isWeb(parsed(value)),
     message: 'must be an absolute http or https URL',
   },
+  'logout-url': {
+    test: (value) => isWeb(parsed(value)) && !value.includes('#'),
+    message:
+      'must be an absolute http or https URL without a fragment: leave out "#" and what follows (OIDC Front-Channel Logout §2, Back-Channel Logout §2.2)',
+  },
   'logo-url': {
     test: (value) => isHttps(value) || dataPicture.test(value),
     message:

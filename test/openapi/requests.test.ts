@@ -32,6 +32,7 @@ const values: Readonly<Record<string, readonly [readonly string[], readonly stri
     ['data:image/png;base64,AAAA', ...urls],
     ['data:text/html,a', ...noUrls],
   ],
+  'logout-url': [urls, ['https://a.example#b', ...noUrls]],
   'resource-indicator': [urls, ['https://a.example#b', ...noUrls]],
   'resource-uri': [['/a/*', ...urls], noUrls.filter((one) => !one.startsWith('/'))],
   'redirect-uri': [

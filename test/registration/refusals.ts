@@ -54,6 +54,24 @@ export const refusals: readonly [
     'invalid_client_metadata',
   ],
   [
+    'a frame at logout with a fragment (OIDC Front-Channel Logout §2)',
+    {},
+    { ...web, frontchannel_logout_uri: 'https://app.example/#/out' },
+    'invalid_client_metadata',
+  ],
+  [
+    'an endpoint for logout tokens with a fragment (OIDC Back-Channel Logout §2.2)',
+    {},
+    { ...web, backchannel_logout_uri: 'https://app.example/out#x' },
+    'invalid_client_metadata',
+  ],
+  [
+    'a way back after logout with a fragment',
+    {},
+    { ...web, post_logout_redirect_uris: ['https://app.example/#/out'] },
+    'invalid_client_metadata',
+  ],
+  [
     'the password grant',
     {},
     { ...web, grant_types: ['authorization_code', 'password'] },

@@ -25,6 +25,7 @@ const texts: Readonly<Record<string, (n: number) => string>> = {
   color: () => '#00aa55',
   css: () => '.card { border: 0 }',
   email: (n) => `user-${n}@host.example`,
+  'logout-url': (n) => `https://host-${n}.example/path`,
   'resource-indicator': (n) => `https://host-${n}.example/path`,
   'resource-uri': (n) => `/resources/${n}/*`,
   'ldap-urls': (n) => `ldaps://host-${n}.example`,

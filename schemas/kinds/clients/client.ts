@@ -62,6 +62,7 @@ const lifespan = (description: string) =>
 const scopePattern = '^[\\x21\\x23-\\x5b\\x5d-\\x7e]+$'
 
 const webUrl = () => Type.String({ format: 'web-url', maxLength: 2000 })
+const logoutUrl = () => Type.String({ format: 'logout-url', maxLength: 2000 })
 const redirectUri = () => Type.String({ format: 'redirect-uri', maxLength: 2000 })
 
 const resource = () => Type.String({ format: 'resource-indicator', maxLength: 2000 })
@@ -214,8 +215,8 @@ const spec = fields({
     'Whether roles of other clients are in its tokens, beside realm roles and its own.',
   ),
   frontchannelLogout: flag(false, 'Sign the user out through the browser.'),
-  frontchannelLogoutUri: Type.Optional(webUrl()),
-  backchannelLogoutUri: Type.Optional(webUrl()),
+  frontchannelLogoutUri: Type.Optional(logoutUrl()),
+  backchannelLogoutUri: Type.Optional(logoutUrl()),
   backchannelTokenDeliveryMode: Type.Optional(
     oneOf(['poll', 'ping'], {
       description: 'How it learns of a decision (CIBA); unset means poll.',

@@ -38,6 +38,7 @@ const patterns: Readonly<Record<string, string>> = {
   'web-url': `^https?://${authority}${place}$`,
   'https-url': `^https://${authority}${place}$`,
   'logo-url': `^(?:https://${authority}${place}|data:image/(?:png|jpeg|gif|webp|svg\\+xml);base64,[A-Za-z0-9+/]+={0,2})$`,
+  'logout-url': `^https?://${authority}${placeWithoutFragment}$`,
   'resource-indicator': `^https?://${authority}${placeWithoutFragment}$`,
   'resource-uri': `^(?:/[!-~]*|https?://${authority}${place})$`,
   'redirect-uri': `^(?:https?://${authority}${redirectPlace}|${privateScheme})$`,

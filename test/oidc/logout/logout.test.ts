@@ -320,27 +320,6 @@ describe.each(backends)('signing out on $name', (backend) => {
     expect(await isSignedIn(alice)).toBe(false)
   })
 
-  it.each([
-    ['https://app.example/#/signed-out', '', '#/signed-out'],
-    ['https://app.example/?x=1#/out?y=2', 'x=1&', '#/out?y=2'],
-  ])(
-    'tells a page with a fragment, %s, in the query, which a server gets (Front-Channel Logout §3)',
-    async (frontchannelLogoutUri, before, fragment) => {
-      const client = await site.client({
-        clientId: `hash${before}`,
-        grantTypes: ['authorization_code'],
-        redirectUris: [redirectUri],
-        frontchannelLogout: true,
-        frontchannelLogoutUri,
-      })
-      const { id_token } = await signIn(alice, client)
-      const page = await alice.open(logoutUrl({ id_token_hint: id_token }))
-      const [, src = ''] = /<iframe src="([^"]*)"/.exec(page.body) ?? []
-      const told = new URLSearchParams({ iss: site.issuer, sid: String(claimsOf(id_token)['sid']) })
-      expect(src.replaceAll('&amp;', '&')).toBe(`https://app.example/?${before}${told}${fragment}`)
-    },
-  )
-
   it('is in the metadata', async () => {
     const { body } = await site.get('/.well-known/openid-configuration')
     expect(body).toMatchObject({

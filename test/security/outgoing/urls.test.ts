@@ -20,6 +20,7 @@ const urlFormats = new Set([
   'redirect-uri',
   'saml-endpoint',
   'resource-indicator',
+  'logout-url',
   'resource-uri',
   'origin',
   'ldap-urls',
@@ -203,6 +204,16 @@ describe.each(anyBackend)('addresses on $name', (backend) => {
         const answer = await server.admin.send('POST', '/admin/realms/acme/clients', body)
         expect(answer.status, `${field} ${uri}`).toBe(400)
         expect(answer.body.errors[0].field).toBe(`/${field}/0`)
+      }
+  })
+
+  it('of pages and endpoints for logout have no fragment (OIDC Front-Channel Logout §2, Back-Channel Logout §2.2)', async () => {
+    for (const field of ['frontchannelLogoutUri', 'backchannelLogoutUri'])
+      for (const uri of ['https://app.example/#/out', 'https://app.example/out?x=1#']) {
+        const body = { clientId: 'bent', [field]: uri }
+        const answer = await server.admin.send('POST', '/admin/realms/acme/clients', body)
+        expect(answer.status, `${field} ${uri}`).toBe(400)
+        expect(answer.body.errors[0].field).toBe(`/${field}`)
       }
   })
 
