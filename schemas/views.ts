@@ -169,7 +169,7 @@ const entryWords: Properties = {
   },
 }
 
-export const sectionView = (kind: Kind, kinds: readonly Kind[]): JsonSchema =>
+const sectionView = (kind: Kind, kinds: readonly Kind[]): JsonSchema =>
   kind.shape === 'singleton'
     ? yamlView(kind, kinds)
     : {

@@ -47,7 +47,7 @@ const usualTimeout = 60
 /** A changeset of a hundred thousand operations takes its time. */
 const slowTimeout = 600
 
-export const openTarget = async (
+const openTarget = async (
   { flags, env, cwd, estate }: Pick<ConnectOptions, 'flags' | 'env' | 'cwd' | 'estate'>,
   store: Store,
 ): Promise<Target> => {

@@ -11,7 +11,7 @@ import type { EstateContexts } from './estate.ts'
 import type { Context, Env, Memory } from './store.ts'
 
 export const defaultServer = 'http://127.0.0.1:8080'
-export const defaultAuthRealm = 'master'
+const defaultAuthRealm = 'master'
 
 export interface Target {
   readonly server: string

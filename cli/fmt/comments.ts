@@ -17,7 +17,7 @@ export interface Comment {
 /** Tokens of the lexer without text. */
 const zeroWidth = new Set([CST.DOCUMENT, CST.FLOW_END, CST.SCALAR])
 
-export const isBlankAbove = (text: string, offset: number): boolean => {
+const isBlankAbove = (text: string, offset: number): boolean => {
   const lineStart = text.lastIndexOf('\n', offset - 1) + 1
   if (lineStart === 0) return false
   const above = text.slice(text.lastIndexOf('\n', lineStart - 2) + 1, lineStart - 1)

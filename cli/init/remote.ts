@@ -9,7 +9,7 @@ export interface Remote {
 }
 
 /** `git@host:owner/name.git`, and addresses with a scheme. */
-export const parseRemote = (text: string): Remote | null => {
+const parseRemote = (text: string): Remote | null => {
   const plain = text.trim().replace(/\/?(?:\.git\/?)?$/, '')
   const [, host, path] =
     /^(?:(?:https|ssh|git):\/\/)?(?:[^@/\s]+@)?([A-Za-z0-9.-]+)(?::\d+\/|[:/])([\w.-]+(?:\/[\w.-]+)+)$/.exec(

@@ -3,7 +3,7 @@
 import type { Estate } from '../load/estate.ts'
 import type { Guards, Plan, RealmPlan } from './plan.ts'
 
-export const defaultGuards: Guards = { maxDeletions: 20 }
+const defaultGuards: Guards = { maxDeletions: 20 }
 
 /** What the person gave, else what the estate says; undefined where neither does. */
 const limitOf = (

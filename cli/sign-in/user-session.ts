@@ -21,7 +21,7 @@ const marginMs = 10_000
 
 const isFresh = ({ expiresAt }: UserTokens): boolean => expiresAt - marginMs > Date.now()
 
-export const sessionEnded = (server: string, username: string): CommandError =>
+const sessionEnded = (server: string, username: string): CommandError =>
   new CommandError(exitCodes.denied, `the session of ${username} at ${server} has ended`, {
     hint: 'sign in again: run `iamctl login`',
   })
@@ -44,7 +44,7 @@ const refusedRenewal = (
         },
       )
 
-export const renewTokens = (
+const renewTokens = (
   http: Http,
   { realm, username, kept }: SignedInUser,
   spent: UserTokens,

@@ -26,7 +26,7 @@ const window = (line: string, from: number): string => {
   return `${from > 0 ? '…' : ''}${shown(part)}${from + widest < line.length ? '…' : ''}`
 }
 
-export const codeFrame = (
+const codeFrame = (
   lines: readonly string[],
   { line, column, endColumn = column + 1 }: Place,
 ): string[] => {

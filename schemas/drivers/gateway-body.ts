@@ -8,7 +8,7 @@ import type { FieldError } from '../problems.ts'
 import { fillPlaceholders, placeholderErrors } from '../text/placeholders.ts'
 
 /** What a gateway's template may ask for. */
-export const gatewayPlaceholders = ['to', 'from', 'fromName', 'subject', 'text', 'html'] as const
+const gatewayPlaceholders = ['to', 'from', 'fromName', 'subject', 'text', 'html'] as const
 
 export type GatewayValues = Readonly<Record<(typeof gatewayPlaceholders)[number], string>>
 

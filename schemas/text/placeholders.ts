@@ -6,7 +6,7 @@
 import type { FieldError } from '../problems.ts'
 
 /** The placeholders of message templates. */
-export const placeholderNames = [
+const placeholderNames = [
   'realm',
   'code',
   'ttl',

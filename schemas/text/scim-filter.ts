@@ -41,8 +41,8 @@ export const attributePath = (text: string): AttributePath | undefined => {
 }
 
 export const mostCharacters = 2000
-export const mostTerms = 20
-export const mostDepth = 5
+const mostTerms = 20
+const mostDepth = 5
 
 /** The filter cannot be read; the message says where. */
 export class ScimFilterError extends Error {

@@ -112,7 +112,7 @@ export const listRoutes = async (): Promise<PrintedRoute[]> => {
 }
 
 /** Columns as wide as what they hold. */
-export const tableOf = (routes: readonly PrintedRoute[]): string => {
+const tableOf = (routes: readonly PrintedRoute[]): string => {
   const columns = ['method', 'path', 'permission', 'events', 'source'] as const
   const widths = columns.map((name) => Math.max(...routes.map((route) => route[name].length)))
   return routes

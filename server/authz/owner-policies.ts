@@ -16,9 +16,9 @@ import type { DecisionStrategy } from './evaluation/strategy.ts'
 import { atMost } from './holding-limits.ts'
 
 /** The guard of a policy that is not there any more. */
-export const ownerPolicyGuard = 'owner-policy'
+const ownerPolicyGuard = 'owner-policy'
 /** The guard of a policy that is one too many. */
-export const ownerPolicyLimitGuard = 'owner-policy-limit'
+const ownerPolicyLimitGuard = 'owner-policy-limit'
 
 export interface Parties {
   /** Ids of documents of roles, client roles, groups and clients. */

@@ -13,7 +13,7 @@ import { atMost } from './holding-limits.ts'
 import type { AuthzLimits } from './limits.ts'
 
 /** The guard of a share that is not there, or is not the owner's. */
-export const shareGuard = 'resource-share'
+const shareGuard = 'resource-share'
 /** The guard of requests that are too many. */
 export const shareLimitGuard = 'resource-share-limit'
 

@@ -10,12 +10,12 @@ import { holdDocument } from '#server/storage/documents/reads.ts'
 import { guarded, insertRows, statement } from '#server/storage/statements.ts'
 import { atMost } from './holding-limits.ts'
 
-export const ticketSeconds = 300
+const ticketSeconds = 300
 
 /** The guard of a ticket that was used before. */
-export const ticketGuard = 'permission-ticket'
+const ticketGuard = 'permission-ticket'
 /** The guard of a ticket that is one too many. */
-export const ticketLimitGuard = 'permission-ticket-limit'
+const ticketLimitGuard = 'permission-ticket-limit'
 
 /** A resource and some of its scopes; without scopes, all that it has. */
 export interface TicketPermission {

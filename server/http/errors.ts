@@ -63,7 +63,7 @@ export const pathOf = (url: string): string => {
   return end === -1 ? url : url.slice(0, end)
 }
 
-export const problemDocument = (
+const problemDocument = (
   problem: Problem,
   request: FastifyRequest,
   status = problem.status,

@@ -149,7 +149,7 @@ export const setOAuthHeaders = (
     reply.header('www-authenticate', challengeOf(error, request))
 }
 
-export const sendOAuthError = (
+const sendOAuthError = (
   request: FastifyRequest,
   reply: FastifyReply,
   error: OAuthError,

@@ -81,7 +81,7 @@ const realmEvent = (type: EventType, realm: string, caller: Caller): AuditEvent 
 })
 
 /** What the realm is born with, as operations like any other. */
-export const seedOperations = (displayName?: string): Operation[] =>
+const seedOperations = (displayName?: string): Operation[] =>
   seeds.map(({ kind, key, doc }) => ({
     op: 'put',
     kind,

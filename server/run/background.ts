@@ -17,7 +17,7 @@ export const logoutJobs = ({ tokens, oidc, saml, broker, signals }: Areas): JobH
     protocols: [signals.tellLogout, oidc.tellLogout, saml.tellLogout, broker.tellLogout],
   }) as JobHandler
 
-export const jobHandlers = (areas: Areas): readonly JobHandler[] => [
+const jobHandlers = (areas: Areas): readonly JobHandler[] => [
   ...housekeeping(areas),
   areas.audit.forwarder.handler,
   areas.users.post.handler as JobHandler,

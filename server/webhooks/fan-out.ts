@@ -31,7 +31,7 @@ export interface FanOutParts {
 }
 
 /** Whether a list such as `LOGIN_*, KEY_ROTATED` names the type. */
-export const subscribes = (eventTypes: string, type: string): boolean =>
+const subscribes = (eventTypes: string, type: string): boolean =>
   eventTypes.split(',').some((entry) => {
     const pattern = entry.trim()
     return pattern.endsWith('*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern

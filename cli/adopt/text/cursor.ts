@@ -41,7 +41,7 @@ export const rootCursor = (syntax: DocumentSyntax, layer: number, says: Tree): C
   above: null,
 })
 
-export const ownPair = (map: YAMLMap, name: string): Pair | undefined =>
+const ownPair = (map: YAMLMap, name: string): Pair | undefined =>
   map.items.find(({ key }) => isScalar(key) && String(key.value).replaceAll('$${', '${') === name)
 
 const below = (

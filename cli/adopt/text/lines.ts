@@ -22,7 +22,7 @@ export const lineEnd = (text: string, offset: number): number => {
 }
 
 /** Where the next line begins. */
-export const nextLine = (text: string, offset: number): number => {
+const nextLine = (text: string, offset: number): number => {
   const found = text.indexOf('\n', offset)
   return found === -1 ? text.length : found + 1
 }

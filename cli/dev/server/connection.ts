@@ -6,7 +6,7 @@ import { createHttp } from '../../client/http/http.ts'
 import { createSession } from '../../client/session.ts'
 import type { Administrator, RealmLinks } from '../happenings.ts'
 
-export const adminName = 'admin'
+const adminName = 'admin'
 const authRealm = 'master'
 const timeoutMs = 60_000
 const farewellMs = 1000

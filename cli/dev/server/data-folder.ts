@@ -11,7 +11,7 @@ import { makeFolder } from '../../make-folder.ts'
 import { writePrivateFile } from '../../private-file.ts'
 import { makeSecret } from '../made-up-secrets.ts'
 
-export const keptFolderName = '.iamctl-dev'
+const keptFolderName = '.iamctl-dev'
 
 export interface DataFolder {
   readonly path: string

@@ -3,7 +3,7 @@
 import { createServer } from 'node:net'
 import { CommandError, exitCodes } from '../../exit.ts'
 
-export const usualPort = 8080
+const usualPort = 8080
 const neighbours = 20
 
 /** The port that a server got, or undefined where it is taken. */

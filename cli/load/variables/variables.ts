@@ -41,7 +41,7 @@ export interface Variables {
 
 const unknownCode = 'variable-unknown'
 
-export const environmentPrefix = 'IAMCTL_VAR_'
+const environmentPrefix = 'IAMCTL_VAR_'
 
 const isPlain = (node: ScalarNode): boolean => {
   const written = node.source.text.slice(node.start, node.end)

@@ -13,9 +13,9 @@ import type { Env, WorkloadSource } from '../../context/store.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 
 /** The variable that a job of GitLab declares below `id_tokens`. */
-export const gitlabVariable = 'IAMCTL_ID_TOKEN'
+const gitlabVariable = 'IAMCTL_ID_TOKEN'
 /** Where the documented volume of Kubernetes mounts it. */
-export const kubernetesFile = '/var/run/secrets/iamctl/token'
+const kubernetesFile = '/var/run/secrets/iamctl/token'
 
 const githubUrl = 'ACTIONS_ID_TOKEN_REQUEST_URL'
 const githubToken = 'ACTIONS_ID_TOKEN_REQUEST_TOKEN'

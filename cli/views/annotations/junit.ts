@@ -62,7 +62,7 @@ const caseOf = (diagnostic: Diagnostic, classname: string, fails: boolean): stri
   ]
 }
 
-export const junitOf = (
+const junitOf = (
   diagnostics: readonly Diagnostic[],
   { files, warningsFail, pathOf }: JunitOptions,
 ): string => {

@@ -25,7 +25,7 @@ const rulesOf = (diagnostics: readonly Diagnostic[], known: readonly Code[]): Co
   return [...rules.values()]
 }
 
-export const sarifOf = (
+const sarifOf = (
   diagnostics: readonly Diagnostic[],
   { version, codes: known, pathOf }: SarifOptions,
 ): object => {

@@ -239,7 +239,7 @@ export const memberLines = (
 }
 
 /** A value that differs. */
-export const changedLines = (
+const changedLines = (
   schema: JsonSchema,
   before: unknown,
   after: unknown,

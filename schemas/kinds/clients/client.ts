@@ -53,7 +53,7 @@ export const tokenEndpointAuthMethods = [
   'none',
 ] as const
 
-export const clientProfiles = ['none', 'fapi-2-security', 'fapi-2-message-signing', 'mcp'] as const
+const clientProfiles = ['none', 'fapi-2-security', 'fapi-2-message-signing', 'mcp'] as const
 
 const lifespan = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 315_360_000, description }))

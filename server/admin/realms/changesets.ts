@@ -105,7 +105,7 @@ const replyMembers = {
   },
 } satisfies Readonly<Record<string, JsonSchema>>
 
-export const changesetReply: JsonSchema = { title: 'changeset-reply', ...bodyOf(replyMembers) }
+const changesetReply: JsonSchema = { title: 'changeset-reply', ...bodyOf(replyMembers) }
 
 export const importReply: JsonSchema = {
   title: 'import-reply',

@@ -21,7 +21,7 @@ export interface BerReader {
 }
 
 /** The bytes of an element with its type and length; nothing while too few are there to know. */
-export const sizeAt = (bytes: Buffer, from: number): number | undefined => {
+const sizeAt = (bytes: Buffer, from: number): number | undefined => {
   const first = bytes[from + 1]
   if (first === undefined) return undefined
   if (first < 0x80) return 2 + first

@@ -23,8 +23,8 @@ export const pollInterval = 5
 const tolerance = 500
 
 /** Fail after a concurrent decision. */
-export const decisionGuard = 'decision'
-export const redemptionGuard = 'redemption'
+const decisionGuard = 'decision'
+const redemptionGuard = 'redemption'
 
 /** What is remembered of a request beside its columns. */
 export interface DecoupledData {

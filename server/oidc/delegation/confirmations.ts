@@ -11,7 +11,7 @@ import type { DelegationConfirmationRow } from '#server/storage/tables/agent-tab
 import { confirmedFor } from '#server/tokens/access/high-risk.ts'
 
 /** Fails where there is nothing to decide any more. */
-export const confirmationGuard = 'delegation-confirmation'
+const confirmationGuard = 'delegation-confirmation'
 
 /** Seconds that a user has to decide. */
 const waitsFor = 10 * 60

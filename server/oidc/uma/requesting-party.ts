@@ -23,7 +23,7 @@ import { createLiveIdToken, type LiveIdTokenParts } from '../token/grants/exchan
 import type { GrantContext } from '../token/grants/grant.ts'
 
 export const idTokenFormat = 'http://openid.net/specs/openid-connect-core-1_0.html#IDToken'
-export const pushedClaimsFormat = 'urn:ietf:params:oauth:token-type:jwt'
+const pushedClaimsFormat = 'urn:ietf:params:oauth:token-type:jwt'
 
 export interface RequestingParty {
   readonly user: UserRow | undefined

@@ -30,7 +30,7 @@ const longestFreshMs = 24 * 3_600_000
 const withoutSecret = new Set(['none', 'private_key_jwt'])
 
 /** RFC 9111 §4.2.1, within the bounds. */
-export const freshnessOf = (headers: Readonly<Record<string, string>>): number => {
+const freshnessOf = (headers: Readonly<Record<string, string>>): number => {
   const control = (headers['cache-control'] ?? '').toLowerCase()
   const [, seconds] = /(?:^|[\s,])max-age="?(\d{1,9})/.exec(control) ?? []
   const isKept = seconds !== undefined && !/no-(?:store|cache)/.test(control)

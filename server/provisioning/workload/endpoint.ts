@@ -18,7 +18,7 @@ import { accessTokenType, type Exchange, type ExchangeRequest } from './exchange
 import type { RefusalTime } from './refusal-time.ts'
 import { longestToken, readWorkloadToken } from './workload-token.ts'
 
-export const workloadTokenPath = '/workload-identity/token'
+const workloadTokenPath = '/workload-identity/token'
 
 export interface WorkloadEndpointParts {
   readonly issuers: Pick<Issuers, 'known' | 'fresh'>

@@ -161,7 +161,7 @@ export const settleDeletion = (drafts: Drafts, draft: Draft): readonly Draft[] =
 }
 
 /** What a changed document newly refers to; the others were checked when they were written. */
-export const addedReferences = (draft: Draft): Reference[] => {
+const addedReferences = (draft: Draft): Reference[] => {
   if (draft.body === null) return []
   const before = draft.before ? referencesOf(draft.kind, draft.before.body, draft.before.key) : []
   const known = new Set(before.map(({ field, kind, key }) => `${field}\n${kind}\n${key}`))

@@ -47,7 +47,7 @@ const passwordBody = objectOf(
   ['newPassword'],
 )
 
-export const wrongPassword = (field: string): FieldError => ({
+const wrongPassword = (field: string): FieldError => ({
   field,
   code: 'wrong-password',
   message: 'is not the present password',

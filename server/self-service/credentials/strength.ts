@@ -31,7 +31,7 @@ export type StrongAccount = Account & { readonly issuer: Issuer }
 const stepUp = (detail: string, wanted: Readonly<Record<string, string | number>>): Problem =>
   new Problem('step-up', detail, { extra: { ...wanted } })
 
-export const refuseImpersonation = ({ session }: Account): void => {
+const refuseImpersonation = ({ session }: Account): void => {
   if (session?.impersonator)
     throw new Problem('forbidden', 'who acts as a user does not change how that user signs in')
 }

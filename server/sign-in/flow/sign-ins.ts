@@ -17,7 +17,7 @@ import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { SignInRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { SignInState } from './state.ts'
 
-export const signInLifetimeMs = 30 * 60_000
+const signInLifetimeMs = 30 * 60_000
 
 export interface SignIn {
   readonly realm: string

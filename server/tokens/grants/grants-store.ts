@@ -72,7 +72,7 @@ export interface Prolongation {
 /** Guards of the statements below; a failed one means a concurrent write. */
 export const codeGuard = 'authorization-code'
 export const refreshGuard = 'refresh-token'
-export const grantGuard = 'token-grant'
+const grantGuard = 'token-grant'
 
 export interface GrantsStore {
   newGrantId(): string

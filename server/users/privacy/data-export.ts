@@ -13,7 +13,7 @@ import { contentOf } from '#server/storage/documents/document.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { type Links, linkRecords } from '../links/links.ts'
 
-export const exportSchemaName = 'iamctl.gdpr.export/v1'
+const exportSchemaName = 'iamctl.gdpr.export/v1'
 
 export interface DataExport {
   readonly generatedAt: number

@@ -100,7 +100,7 @@ export const passwordIn = ({
 const appsIn = ({ credentials = [] }: Owner): ImportedApp[] =>
   credentials.filter((one) => one.type === 'otp')
 
-export const hasApps = (user: Owner): boolean => appsIn(user).length > 0
+const hasApps = (user: Owner): boolean => appsIn(user).length > 0
 
 /** What no schema says: one password at most, given in one way. */
 export const credentialErrors = (user: Owner, place: string): FieldError[] => {

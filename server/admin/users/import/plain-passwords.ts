@@ -9,7 +9,7 @@ import { type ImportedUser, maxErrors, type UserImport } from './import-body.ts'
 import { credentialErrors, type ImportedCredential, passwordIn } from './import-credentials.ts'
 
 /** Argon2id takes a core for about 10 ms each: more would keep the request waiting for minutes. */
-export const mostPlain = 2000
+const mostPlain = 2000
 const atOnce = 8
 
 const plainOf = (user: ImportedUser): string | undefined => passwordIn(user)?.given.password

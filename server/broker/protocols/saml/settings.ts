@@ -36,7 +36,7 @@ export interface SamlSettings {
 const pemKeys = /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]+?-----END [A-Z ]*PRIVATE KEY-----/g
 
 /** One or more private keys in PEM. */
-export const privateKeysIn = (pem: string | null | undefined): KeyObject[] => {
+const privateKeysIn = (pem: string | null | undefined): KeyObject[] => {
   try {
     return (pem?.match(pemKeys) ?? []).map((one) => createPrivateKey(one))
   } catch {

@@ -109,7 +109,7 @@ const challengeOf = (request: FastifyRequest): string => {
   return bringsToken(request) ? `${challenge}, error="invalid_token"` : challenge
 }
 
-export const sendScimError = (
+const sendScimError = (
   request: FastifyRequest,
   reply: FastifyReply,
   error: ScimError,

@@ -70,7 +70,7 @@ export const readPart = (unread: Unread, keys: ResponseRules['keys']): Part => {
  * The part that is a child of another. A signature of its own is verified where the child stands in the document: it may
  * cover prefixes that are declared outside of what the signature around it covers (`InclusiveNamespaces`).
  */
-export const partIn = (part: Part, name: XmlName, keys: ResponseRules['keys']): Part =>
+const partIn = (part: Part, name: XmlName, keys: ResponseRules['keys']): Part =>
   authentic({ ...part, path: [...part.path, name] }, elementAt(part.element, [name]), keys)
 
 /** The Response, alone or inside an ArtifactResponse. */

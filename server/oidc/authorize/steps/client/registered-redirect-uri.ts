@@ -15,7 +15,7 @@ const withoutPort = (uri: string): string | undefined => {
   return origin === '' || Number(port) > 65_535 ? undefined : `${origin}${rest}`
 }
 
-export const isRegistered = (
+const isRegistered = (
   { redirectUris, loopbackPorts }: Pick<ClientDoc, 'redirectUris' | 'loopbackPorts'>,
   uri: string,
 ): boolean => {

@@ -14,7 +14,7 @@ import { createLiveIdToken, type LiveIdTokenParts } from '../exchange/live-id-to
 import type { GrantContext } from '../grant.ts'
 import type { createLiveRefreshToken } from '../live-refresh-token.ts'
 
-export const refreshTokenType = 'urn:ietf:params:oauth:token-type:refresh_token'
+const refreshTokenType = 'urn:ietf:params:oauth:token-type:refresh_token'
 
 export interface JagSubject {
   readonly user: UserRow

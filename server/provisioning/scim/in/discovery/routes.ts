@@ -21,7 +21,7 @@ import { userType } from '../schema/user-schema.ts'
 import { coreSchemas, resourceTypeSchema, schemaSchema } from './core-schemas.ts'
 import { serviceProviderConfig } from './service-provider-config.ts'
 
-export const resourceTypes: readonly ResourceType[] = [userType, groupType]
+const resourceTypes: readonly ResourceType[] = [userType, groupType]
 
 /** With externalId, which is part of every schema (RFC 7643 §3.1): senders look there for what they may send. */
 const published = ({ core }: ResourceType): Schema => ({

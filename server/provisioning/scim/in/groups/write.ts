@@ -103,7 +103,7 @@ const isManaged = ({ managed }: UserRow): boolean => managed === 1
  * The guard of a name that was free when it was looked up: the write is decided again where groups were written since then.
  * Keys differ in case, so that the database does not keep two such names apart.
  */
-export const groupNamesGuard = 'final:scim-group-names'
+const groupNamesGuard = 'final:scim-group-names'
 
 /** How many entries the write makes in the log of changes for groups. */
 const groupsIn = (effects: readonly Effect[]): number =>
