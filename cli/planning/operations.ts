@@ -30,7 +30,3 @@ const operationOf = (change: Change, secretOf: SecretValue): ChangesetOperation 
 
 export const toOperations = (plan: RealmPlan, secretOf: SecretValue): ChangesetOperation[] =>
   plan.changes.map((change) => operationOf(change, secretOf))
-
-/** Whether it changes what another source owns: the head of the changeset must say so. */
-export const takesOver = ({ changes }: RealmPlan): boolean =>
-  changes.some(({ takenFrom }) => takenFrom !== null)

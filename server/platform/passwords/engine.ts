@@ -34,7 +34,7 @@ export async function loadEngine(): Promise<PasswordEngine> {
  * The accelerated library in threads of its own. Its asynchronous functions would wait in the line in which signatures wait,
  * each for as long as a hash takes: a storm of sign-ins would starve every token.
  */
-export async function loadThreadedEngine(): Promise<PasswordEngine> {
+async function loadThreadedEngine(): Promise<PasswordEngine> {
   await import('@node-rs/argon2')
   // Where many wait, some sign-ins go on together: for all but the first one the code and its data are still in the caches,
   // which every hash empties. The first waits for the last, a fifth of a second at most where each waits for longer
@@ -54,19 +54,6 @@ export async function loadThreadedEngine(): Promise<PasswordEngine> {
   )
   // What its threads have, and as many that wait for the one which is ready first.
   return Object.freeze({ ...made, perCore: most * (2 + ahead), close })
-}
-
-export async function loadNodeRsEngine(): Promise<PasswordEngine> {
-  const library = await import('@node-rs/argon2')
-  return engine('@node-rs/argon2', library.verify, (password) =>
-    library.hash(password, {
-      // Algorithm.Argon2id: the library's const enum does not exist at run time.
-      algorithm: 2,
-      memoryCost: ARGON2ID.memory,
-      timeCost: ARGON2ID.passes,
-      parallelism: ARGON2ID.lanes,
-    }),
-  )
 }
 
 export async function loadArgon2Engine(): Promise<PasswordEngine> {

@@ -43,7 +43,7 @@ export interface PasswordIssue {
 }
 
 /** No policy may allow more: a password is hashed, searched and matched against a pattern. */
-export const MAX_PASSWORD_LENGTH = 1024
+const MAX_PASSWORD_LENGTH = 1024
 
 /**
  * One form for what looks the same (NIST SP 800-63B §3.1.1.2), so that a password typed on another

@@ -3,7 +3,7 @@
 import { describe, expect, it } from 'vitest'
 import { CommandError, exitCodes } from '#cli/exit.ts'
 import { actualOfNewRealm } from '#cli/planning/actual.ts'
-import { takesOver, toOperations } from '#cli/planning/operations.ts'
+import { toOperations } from '#cli/planning/operations.ts'
 import type { Change, Plan } from '#cli/planning/plan.ts'
 import { planRealm } from '#cli/planning/plan-realm.ts'
 import { parsePlan, serializePlan } from '#cli/planning/saved.ts'
@@ -135,6 +135,5 @@ describe('the operations of a plan', () => {
       },
     ])
     expect(realm.changes[0]?.ifHash).toMatch(/^[0-9a-f]{64}$/)
-    expect(takesOver(realm)).toBe(false)
   })
 })
