@@ -127,6 +127,7 @@ export const createForwarder = (parts: ForwarderParts): Forwarder => {
         body,
         timeoutMs: settings.timeoutMs,
         maxBytes: longestAnswer,
+        dropBody: true,
         signal,
       })
       return status >= 200 && status < 300 ? undefined : `the receiver answers ${status}`

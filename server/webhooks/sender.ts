@@ -113,6 +113,7 @@ export const createSender = (parts: SenderParts): SendDelivery => {
         body,
         timeoutMs,
         maxBytes: longestAnswer,
+        dropBody: true,
         signal,
       })
       return status >= 200 && status < 300

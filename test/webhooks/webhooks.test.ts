@@ -1,5 +1,6 @@
 /** Webhooks: subscriptions, signatures, retries, and the end of attempts for a failing receiver. */
 import { randomBytes } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import type { RunningJobs } from '#server/jobs/queue.ts'
 import { startBackground } from '#server/run/background.ts'
@@ -325,6 +326,23 @@ describe('webhooks', () => {
       await happen()
       expect(received().map(({ path }) => path)).toEqual(['/hook'])
       expect((await deliveries(id))[0]).toMatchObject({ status: 'PENDING', responseStatus: 307 })
+    })
+
+    it.each([
+      ['a page of 100,000 characters', (response: ServerResponse) => response.end('x'.repeat(1e5))],
+      ['a body that never ends', (response: ServerResponse) => response.write('x')],
+      [
+        'a body that breaks off',
+        (response: ServerResponse) => response.write('x', () => response.destroy()),
+      ],
+    ])('answers with a status and %s: the status counts', async (_, more) => {
+      const id = await subscribe('/hook')
+      receiver.answer((response) => void more(response.writeHead(200)))
+      await happen()
+      expect((await deliveries(id))[0]).toMatchObject({ status: 'DELIVERED', responseStatus: 200 })
+      receiver.answer((response) => void more(response.writeHead(410)))
+      await happen()
+      expect((await webhook(id)).enabled).toBe(false)
     })
 
     it('does not answer, and is waited for ten seconds at most', async () => {

@@ -66,6 +66,7 @@ export const cibaPings = (parts: {
         headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json' },
         body: JSON.stringify({ auth_req_id: authReqId }),
         maxBytes: longestAnswer,
+        dropBody: true,
         signal,
       })
       const reason = `it answers ${status}`

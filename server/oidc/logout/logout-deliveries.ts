@@ -76,6 +76,7 @@ export const logoutDeliveries = (parts: LogoutDeliveryParts): TellLogout => {
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: `logout_token=${await logoutToken(issuer, client, payload)}`,
       maxBytes: longestAnswer,
+      dropBody: true,
       signal,
     })
     return status >= 200 && status < 300

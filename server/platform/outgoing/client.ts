@@ -29,6 +29,8 @@ export interface OutgoingRequest {
   body?: string | Uint8Array | undefined
   timeoutMs?: number | undefined
   maxBytes?: number | undefined
+  /** The answer is its status and headers: the body, however long or slow it is, is neither kept nor waited for. */
+  dropBody?: boolean | undefined
   /** Narrows what is allowed in general; it cannot widen it. */
   schemes?: readonly Scheme[] | undefined
   /** Gives up when the caller does. */
@@ -120,7 +122,10 @@ export function createOutgoing({
       const exchange = (): Promise<OutgoingResponse> =>
         withAgent(request.client, async (one) => {
           const response = await send(one, url, request, signal)
-          return receive(response, url.host, request.maxBytes ?? maxBytes)
+          return receive(response, url.host, {
+            maxBytes: request.maxBytes ?? maxBytes,
+            dropBody: request.dropBody ?? false,
+          })
         })
       const work = beforeAbort(exchange(), signal).catch((error: unknown) => {
         throw explain(error, url.host, signal)
@@ -179,23 +184,34 @@ async function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T>
 async function receive(
   response: Dispatcher.ResponseData,
   host: string,
-  maxBytes: number,
+  { maxBytes, dropBody }: { readonly maxBytes: number; readonly dropBody: boolean },
 ): Promise<OutgoingResponse> {
+  // Read to its end, a short body leaves a connection for the next request; the time limit holds for it too.
+  if (dropBody) response.body.dump({ limit: maxBytes }).catch(() => undefined)
+  const body = dropBody ? new Uint8Array() : await bodyOf(response, host, maxBytes)
+  const headers: Record<string, string> = {}
+  for (const [name, value] of Object.entries(response.headers)) {
+    headers[name] = Array.isArray(value) ? value.join(', ') : (value ?? '')
+  }
+  return { status: response.statusCode, headers, body }
+}
+
+async function bodyOf(
+  { body }: Dispatcher.ResponseData,
+  host: string,
+  maxBytes: number,
+): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
   // Leaving the loop by an error destroys the body and with it the connection.
-  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
     size += chunk.length
     if (size > maxBytes) {
       throw new OutgoingError('outgoing.size', host, `the answer has more than ${maxBytes} bytes`)
     }
     chunks.push(chunk)
   }
-  const headers: Record<string, string> = {}
-  for (const [name, value] of Object.entries(response.headers)) {
-    headers[name] = Array.isArray(value) ? value.join(', ') : (value ?? '')
-  }
-  return { status: response.statusCode, headers, body: Buffer.concat(chunks) }
+  return Buffer.concat(chunks)
 }
 
 /** Only codes of the errors underneath are passed on: their messages may quote the other side. */

@@ -74,6 +74,7 @@ export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
       body: set,
       timeoutMs,
       maxBytes: longestAnswer,
+      dropBody: true,
       signal,
     })
     if (status >= 200 && status < 300) {

@@ -244,6 +244,32 @@ describe('the limits of a request', () => {
     }
   })
 
+  it('hold for a body that is dropped, of which the status does not wait', async () => {
+    const sites: readonly RequestListener[] = [
+      (_, response) => response.writeHead(202).end('x'.repeat(1001)),
+      endless,
+      (_, response) => void response.writeHead(202).write('some'),
+      (_, response) => {
+        response.writeHead(202, { 'content-length': '9' }).write('some', () => response.destroy())
+      },
+    ]
+    for (const answering of sites) {
+      const ended = Promise.withResolvers<void>()
+      const { url } = await site((request, response) => {
+        response.on('close', ended.resolve)
+        answering(request, response)
+      })
+      const { status, body } = await outgoing().request({
+        url,
+        maxBytes: 1000,
+        timeoutMs: 500,
+        dropBody: true,
+      })
+      expect([Math.floor(status / 100), body.length]).toEqual([2, 0])
+      await ended.promise
+    }
+  })
+
   it('let two names be resolved at once and the others wait, so that threads stay free', async () => {
     const { port } = await site()
     const answers: (() => void)[] = []
