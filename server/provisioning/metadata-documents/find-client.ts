@@ -41,7 +41,7 @@ export interface FindClientParts {
 
 const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
-/** A document that was refused is not read again for so long. */
+/** For so long after a refusal a document is read within the limits of unknown ones, and not at all where a stored one is good. */
 const refusedMs = minuteMs
 const mostRefused = 1000
 /**
@@ -87,7 +87,8 @@ export const createFindClient = (parts: FindClientParts): FindClient => {
   const perRealm = createMemoryLimiter(clock, readsOfRealm)
   const perHost = createMemoryLimiter(clock, readsOfHost)
   const reading = new Map<string, Promise<FoundClient>>()
-  const refusals = new Map<string, { readonly at: number; readonly reason: string }>()
+  /** When a document was refused last; the refusal itself is not kept (§5.2). */
+  const refusals = new Map<string, number>()
   const caller = registrant(systemCaller.actor, systemCaller.sourceIp)
 
   const fieldsOf = async ({ view }: Issuer, policy: Policy, read: Metadata) => {
@@ -161,7 +162,7 @@ export const createFindClient = (parts: FindClientParts): FindClient => {
   const refuse = (name: string, reason: string): FoundClient => {
     const [oldest] = refusals.size >= mostRefused ? refusals.keys() : []
     if (oldest !== undefined) refusals.delete(oldest)
-    refusals.set(name, { at: clock.now(), reason })
+    refusals.set(name, clock.now())
     return { refused: `the client metadata document is refused: ${reason}` }
   }
 
@@ -176,13 +177,12 @@ export const createFindClient = (parts: FindClientParts): FindClient => {
     isGood: boolean,
   ): Promise<FoundClient> => {
     const name = `${issuer.name}\n${address.href}`
-    const known = refusals.get(name)
+    const wasRefused = clock.now() - (refusals.get(name) ?? Number.NEGATIVE_INFINITY) < refusedMs
     const stored: FoundClient | undefined =
       before && isGood ? { client: clientOf(before) } : undefined
-    if (known && clock.now() - known.at < refusedMs)
-      return stored ?? { refused: `the client metadata document is refused: ${known.reason}` }
+    if (wasRefused && stored) return stored
     const isKnown = before !== undefined || isNamed(policy, address)
-    if (!isKnown && (await isCrowded(issuer, address)))
+    if ((wasRefused || !isKnown) && (await isCrowded(issuer, address)))
       return { refused: 'too many client metadata documents are read; try again' }
     try {
       const document = await store(issuer, policy, address.href, before)

@@ -286,6 +286,24 @@ describe('client metadata documents', () => {
     expect(host.at('/elsewhere')).toHaveLength(0)
   })
 
+  it('that were refused are read again once they are corrected: an error is not kept (draft-02 §5.2)', async () => {
+    serve({}, {}, 404)
+    expect((await newPerson(site).open(urlFor())).status).toBe(400)
+    serve({ ...document, client_id: 'https://elsewhere.example/client.json' })
+    expect((await newPerson(site).open(urlFor())).body).toContain('byte for byte')
+    serve()
+    expect((await newPerson(site).open(urlFor())).status).toBe(200)
+  })
+
+  it('that are refused are read so often as others at their host, also where the realm names them', async () => {
+    await site.admin('PUT', '/provisioning', { metadataDocumentClients: [clientId] })
+    serve({}, {}, 404)
+    for (let i = 0; i < 30; i += 1) await newPerson(site).open(urlFor())
+    // The first one is outside the limit.
+    expect(host.at(`/oauth/client-${n}.json`)).toHaveLength(21)
+    await site.admin('PUT', '/provisioning', { metadataDocumentClients: [] })
+  })
+
   it.each([5, 63])('of %i KiB are read', async (size) => {
     serve({ ...document, filler: 'x'.repeat(size * 1024 - JSON.stringify(document).length - 20) })
     expect((await newPerson(site).open(urlFor())).status).toBe(200)
