@@ -27,6 +27,7 @@ export const underProfile = (client: ClientDoc): ClientDoc => {
     requirePar: true,
     dpopBoundAccessTokens: true,
     idTokenSignedResponseAlg: 'PS256',
+    authorizationSignedResponseAlg: 'PS256',
     requireSignedRequestObject:
       client.requireSignedRequestObject || client.profile === 'fapi-2-message-signing',
   }
@@ -90,6 +91,11 @@ const ofFapi: readonly Contradiction[] = [
   ({ userinfoSignedResponseAlg }) =>
     userinfoSignedResponseAlg === 'RS256' && {
       field: '/userinfoSignedResponseAlg',
+      message: 'must be PS256 (FAPI 2.0 §5.4.1)',
+    },
+  ({ authorizationSignedResponseAlg }) =>
+    authorizationSignedResponseAlg === 'RS256' && {
+      field: '/authorizationSignedResponseAlg',
       message: 'must be PS256 (FAPI 2.0 §5.4.1)',
     },
 ]

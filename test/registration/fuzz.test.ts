@@ -30,6 +30,7 @@ const names = [
   'backchannel_token_delivery_mode',
   'backchannel_client_notification_endpoint',
   'id_token_signed_response_alg',
+  'authorization_signed_response_alg',
   'userinfo_signed_response_alg',
   'dpop_bound_access_tokens',
 ]

@@ -1,7 +1,15 @@
 /** Keys that a client registers for itself: answered as they were sent, used at the token endpoint, and replaced by an update. */
 
-import { type CryptoKey, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import {
+  type CryptoKey,
+  decodeProtectedHeader,
+  exportJWK,
+  generateKeyPair,
+  type JWTPayload,
+  SignJWT,
+} from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { authorizeUrl, newPerson } from '../oidc/relying-party.ts'
 import { anyBackend } from '../support/backends.ts'
 import { openRegistration, type RegistrationSite, web } from './fixture.ts'
 
@@ -113,6 +121,29 @@ describe.each(anyBackend)('keys of a registered client on $name', (backend) => {
   })
 
   it.each([
+    [{}, 'RS256'],
+    [{ id_token_signed_response_alg: 'PS256' }, 'RS256'],
+    [{ authorization_signed_response_alg: 'PS256' }, 'PS256'],
+  ])(
+    'authorization responses of a client with %j are signed by %s (JARM §3)',
+    async (metadata, alg) => {
+      const { status, body } = await site.register(
+        { ...web, ...metadata },
+        await site.initialToken(),
+      )
+      expect(status, JSON.stringify(body)).toBe(201)
+      expect(body).toMatchObject(metadata)
+      const asked = { response_mode: 'jwt', prompt: 'none' }
+      const url = authorizeUrl(site, { clientId: body.client_id }, asked)
+      const { away = '' } = await newPerson(site).open(url)
+      const response = new URL(away).searchParams.get('response') ?? ''
+      expect(decodeProtectedHeader(response)).toMatchObject({ alg })
+    },
+  )
+
+  it.each([
+    ['authorization_signed_response_alg', 'none'],
+    ['authorization_signed_response_alg', 'ES256'],
     ['token_endpoint_auth_signing_alg', 'none'],
     ['token_endpoint_auth_signing_alg', 'HS256'],
     ['request_object_signing_alg', 'none'],

@@ -281,6 +281,12 @@ const spec = fields({
   ),
   dpopBoundAccessTokens: flag(false, 'Only DPoP-bound tokens (RFC 9449).'),
   idTokenSignedResponseAlg: oneOf(['RS256', 'PS256'], { default: 'RS256' }),
+  authorizationSignedResponseAlg: Type.Optional(
+    oneOf(['RS256', 'PS256'], {
+      description:
+        'Of authorization responses as a JWT (JARM §3); unset means RS256, or what the profile requires.',
+    }),
+  ),
   userinfoSignedResponseAlg: Type.Optional(
     oneOf(['RS256', 'PS256'], { description: 'Userinfo is answered as a JWT; unset means JSON.' }),
   ),

@@ -35,6 +35,7 @@ export const settings = {
     'text',
   ],
   id_token_signed_response_alg: ['idTokenSignedResponseAlg', 'text'],
+  authorization_signed_response_alg: ['authorizationSignedResponseAlg', 'text'],
   userinfo_signed_response_alg: ['userinfoSignedResponseAlg', 'text'],
 } as const satisfies Record<string, readonly [keyof ClientDoc, Form]>
 

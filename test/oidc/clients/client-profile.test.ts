@@ -39,6 +39,11 @@ describe.each(anyBackend)('profiles of clients on $name', (backend) => {
     ],
     ['fapi-2-security', '/refreshTokenRotation', { refreshTokenRotation: 'always' }],
     ['fapi-2-security', '/userinfoSignedResponseAlg', { userinfoSignedResponseAlg: 'RS256' }],
+    [
+      'fapi-2-message-signing',
+      '/authorizationSignedResponseAlg',
+      { authorizationSignedResponseAlg: 'RS256' },
+    ],
     ['fapi-2-security', '/tokenEndpointAuthSigningAlg', { tokenEndpointAuthSigningAlg: 'RS256' }],
     ['fapi-2-message-signing', '/requestObjectSigningAlg', { requestObjectSigningAlg: 'RS256' }],
     ['fapi-2-security', '/grantTypes', { grantTypes: ['password'] }],

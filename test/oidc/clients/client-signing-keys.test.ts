@@ -29,6 +29,7 @@ describe.each(backends)('signing keys of a client on $name', (backend) => {
       clientId: 'bank',
       idTokenSignedResponseAlg: 'PS256',
       userinfoSignedResponseAlg: 'RS256',
+      authorizationSignedResponseAlg: 'PS256',
     })
     other = await site.client({ ...common, clientId: 'other' })
     alice = await addUser(site, { username: 'alice' })

@@ -17,13 +17,16 @@ export const jarm = ({ mint, clock }: JarmParts, name: string, by: ResponseMode)
   send: async (answer, request, reply) => {
     const { issuer, client, parameters } = answer
     const iat = Math.floor(clock.now() / 1000)
-    const response = await mint.sign(issuer, client, 'JWT', {
+    const claims = {
       ...parameters,
       iss: issuer.url,
       aud: client.clientId,
       iat,
       exp: iat + lifetimeSeconds,
-    })
+    }
+    // Not as its id tokens: RS256 where nothing else is registered (JARM §3).
+    const { authorizationSignedResponseAlg: algorithm = 'RS256' } = client.doc
+    const response = await mint.sign(issuer, client, 'JWT', claims, algorithm)
     return by.send({ ...answer, parameters: { response } }, request, reply)
   },
 })
