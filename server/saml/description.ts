@@ -1,11 +1,7 @@
 /** What the API description says about the SAML endpoints. */
 
 import type { EventType } from '#schemas/wire/event-types.ts'
-
-const page = (description: string) => ({
-  description,
-  content: { 'text/html': { schema: { type: 'string' } } },
-})
+import { pageReply } from '#server/http/pages/page-reply.ts'
 
 const soapReply = (description: string) => ({
   description,
@@ -13,13 +9,13 @@ const soapReply = (description: string) => ({
 })
 
 const pageReplies = {
-  200: page(
+  200: pageReply(
     'A page that sends the response on as a form, or one that asks with which account to go on.',
   ),
   303: { description: 'To the sign-in page, or on.', type: 'null' },
-  400: page('The request is wrong, and it is not known where an answer may go.'),
-  403: page('It has expired, began in another browser, or is not allowed.'),
-  404: page('There is no such realm.'),
+  400: pageReply('The request is wrong, and it is not known where an answer may go.'),
+  403: pageReply('It has expired, began in another browser, or is not allowed.'),
+  404: pageReply('There is no such realm.'),
 } as const
 
 const text = (description: string) => ({ type: 'string', description })
@@ -65,7 +61,7 @@ export const describeSoap = (operationId: string, summary: string) => ({
       200: soapReply('An envelope with the answer, signed.'),
       400: soapReply('A fault: the request is no envelope with the message that this path takes.'),
       403: soapReply('A fault: the sender is not known, or the message cannot be trusted.'),
-      404: page('There is no such realm.'),
+      404: pageReply('There is no such realm.'),
     },
   },
   config: { events: ['SAML_SSO'] satisfies EventType[] },
@@ -83,8 +79,8 @@ export const describeStatus = (operationId: string, summary: string) => ({
         properties: { status: { type: 'string', enum: ['PENDING', 'DONE'] } },
         required: ['status'],
       },
-      400: page('The logout is over.'),
-      404: page('There is no such realm.'),
+      400: pageReply('The logout is over.'),
+      404: pageReply('There is no such realm.'),
     },
   },
 })
@@ -100,7 +96,7 @@ export const describeMetadata = (operationId: string) => ({
         content: { 'application/samlmetadata+xml': { schema: { type: 'string' } } },
       },
       304: { description: 'It is as it was.', type: 'null' },
-      404: page('There is no such realm.'),
+      404: pageReply('There is no such realm.'),
     },
   },
 })

@@ -102,8 +102,3 @@ export const describe = ({
     ...(body && !form ? { bodyTypes: ['application/json'] } : {}),
   },
 })
-
-export const htmlReply = (description: string) => ({
-  description,
-  content: { 'text/html': { schema: { type: 'string' } } },
-})

@@ -10,6 +10,7 @@ import { extname, join } from 'node:path'
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
 import { isKnown } from '#server/http/etag.ts'
 import { documentHeaders } from '#server/http/headers.ts'
+import { pageReply } from '#server/http/pages/page-reply.ts'
 import { findTemplates } from '#server/http/pages/pages.ts'
 
 interface Served {
@@ -66,10 +67,7 @@ export const interactiveDocs: FastifyPluginCallback = (app, _options, done) => {
         summary: 'This description as a page',
         tags: ['description'],
         response: {
-          200: {
-            description: 'The page.',
-            content: { 'text/html': { schema: { type: 'string' } } },
-          },
+          200: pageReply('The page.'),
         },
       },
     },

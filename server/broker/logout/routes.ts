@@ -6,6 +6,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { PageContext } from '#server/http/pages/context.ts'
+import { pageReply } from '#server/http/pages/page-reply.ts'
 import type { Pages } from '#server/http/pages/pages.ts'
 import { problemReply } from '#server/http/problem-schema.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
@@ -53,10 +54,7 @@ const refused = {
   required: ['error'],
 }
 
-const page = {
-  description: 'A page that takes the browser to the identity provider.',
-  content: { 'text/html': { schema: { type: 'string' } } },
-}
+const page = pageReply('A page that takes the browser to the identity provider.')
 
 const noProvider = problemReply('There is no such provider.')
 

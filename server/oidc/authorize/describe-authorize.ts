@@ -1,18 +1,14 @@
 /** The API description of the authorization endpoint. */
 
+import { pageReply } from '#server/http/pages/page-reply.ts'
 import { describe } from '../description.ts'
 
-const page = (description: string) => ({
-  description,
-  content: { 'text/html': { schema: { type: 'string' } } },
-})
-
 const replies = {
-  200: page('A page for consent or accounts, or one that sends the answer on as a form.'),
+  200: pageReply('A page for consent or accounts, or one that sends the answer on as a form.'),
   303: { description: 'To the client, to the sign-in page, or on.', type: 'null' },
-  400: page('The request is invalid, and no redirect URI is known.'),
-  403: page('It has expired, or began in another browser.'),
-  404: page('There is no such realm.'),
+  400: pageReply('The request is invalid, and no redirect URI is known.'),
+  403: pageReply('It has expired, or began in another browser.'),
+  404: pageReply('There is no such realm.'),
 } as const
 
 const parameters = {

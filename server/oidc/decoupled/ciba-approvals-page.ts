@@ -3,6 +3,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { displayNameOf } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
+import { pageReply } from '#server/http/pages/page-reply.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { stillAllowed } from '#server/tokens/access/scopes.ts'
@@ -23,16 +24,12 @@ import type { DecoupledRow } from './decoupled-requests.ts'
 
 const path = approvalsPath
 
-const page = (description: string) => ({
-  description,
-  content: { 'text/html': { schema: { type: 'string' } } },
-})
 const replies = {
-  200: page('What waits for the user.'),
+  200: pageReply('What waits for the user.'),
   303: { description: 'To the sign-in page.', type: 'null' },
-  400: page('There is no such decision.'),
-  403: page('The form is not from this session.'),
-  404: page('There is no such realm.'),
+  400: pageReply('There is no such decision.'),
+  403: pageReply('The form is not from this session.'),
+  404: pageReply('There is no such realm.'),
 }
 
 const describeShow = describe({

@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { displayNameOf } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
+import { pageReply } from '#server/http/pages/page-reply.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
@@ -26,17 +27,13 @@ import { type DeviceRequests, normalCode, shownCode } from './device-requests.ts
 /** Guessing a code among 20^8 at this pace takes longer than any of them lives (§5.1). */
 const entries = { limit: 10, seconds: 60 }
 
-const page = (description: string) => ({
-  description,
-  content: { 'text/html': { schema: { type: 'string' } } },
-})
 const replies = {
-  200: page('The page.'),
+  200: pageReply('The page.'),
   303: { description: 'To the sign-in page.', type: 'null' },
-  400: page('There is no such code.'),
-  403: page('The form is not from this session.'),
-  404: page('There is no such realm.'),
-  429: page('Too many codes were tried.'),
+  400: pageReply('There is no such code.'),
+  403: pageReply('The form is not from this session.'),
+  404: pageReply('There is no such realm.'),
+  429: pageReply('Too many codes were tried.'),
 }
 
 const describeShow = describe({

@@ -7,6 +7,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Agent } from '#schemas/kinds/provisioning/agent.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
+import { pageReply } from '#server/http/pages/page-reply.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { doerOf } from '#server/sessions/doer.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
@@ -32,16 +33,12 @@ export interface ConfirmPageParts {
   readonly confirmations: Pick<Confirmations, 'find' | 'decide'>
 }
 
-const page = (description: string) => ({
-  description,
-  content: { 'text/html': { schema: { type: 'string' } } },
-})
 const replies = {
-  200: page('What the agent asks for, or that it is decided.'),
+  200: pageReply('What the agent asks for, or that it is decided.'),
   303: { description: 'To the sign-in page.', type: 'null' },
-  400: page('There is no such decision.'),
-  403: page('The form is not from this session, or an administrator acts as the user.'),
-  404: page('There is no such realm, or no such request of this user.'),
+  400: pageReply('There is no such decision.'),
+  403: pageReply('The form is not from this session, or an administrator acts as the user.'),
+  404: pageReply('There is no such realm, or no such request of this user.'),
 }
 
 const describeShow = describe({

@@ -1,22 +1,18 @@
 /** The API description of the sign-out. */
 
+import { pageReply } from '#server/http/pages/page-reply.ts'
 import { describe } from '../description.ts'
 
-const page = (description: string) => ({
-  description,
-  content: { 'text/html': { schema: { type: 'string' } } },
-})
-
 const replies = {
-  200: page('Asks the user for confirmation, or shows that the user is signed out.'),
+  200: pageReply('Asks the user for confirmation, or shows that the user is signed out.'),
   303: {
     description:
       'To the post-logout redirect URI, to the sign-in page, or to the page that continues a posted request.',
     type: 'null',
   },
-  400: page('The request is wrong.'),
-  403: page('The form is not from this session.'),
-  404: page('There is no such realm.'),
+  400: pageReply('The request is wrong.'),
+  403: pageReply('The form is not from this session.'),
+  404: pageReply('There is no such realm.'),
 } as const
 
 export const describeLogout = describe({

@@ -1,6 +1,7 @@
 /** The API description of approvals of sign-ins. */
 
-import { describe, htmlReply, objectOf } from '../description.ts'
+import { pageReply } from '#server/http/pages/page-reply.ts'
+import { describe, objectOf } from '../description.ts'
 
 const what = {
   push: 'A sign-in that a device was asked about',
@@ -73,13 +74,13 @@ export const describeDecide = (kind: 'push' | 'qr') =>
       required: ['decision', '_csrf'],
     },
     replies: {
-      200: htmlReply('It is allowed, or denied.'),
+      200: pageReply('It is allowed, or denied.'),
       303: { description: 'To the sign-in page.', type: 'null' },
-      400: htmlReply('The number is wrong.'),
-      403: htmlReply('The form is not from this session, or the browser is the one that signs in.'),
-      404: htmlReply('There is no such request.'),
-      409: htmlReply('It was answered already.'),
-      410: htmlReply('It has expired.'),
+      400: pageReply('The number is wrong.'),
+      403: pageReply('The form is not from this session, or the browser is the one that signs in.'),
+      404: pageReply('There is no such request.'),
+      409: pageReply('It was answered already.'),
+      410: pageReply('It has expired.'),
     },
     refusals: [],
     events: ['MFA_SUCCESS', 'MFA_FAILURE'],

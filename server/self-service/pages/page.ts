@@ -2,10 +2,11 @@
 
 import type { FastifyReply } from 'fastify'
 import type { EventType } from '#schemas/wire/event-types.ts'
+import { pageReply } from '#server/http/pages/page-reply.ts'
 import type { AccountPath } from '#server/oidc/page-handles.ts'
 import type { Parameters } from '#server/oidc/parameters.ts'
 import type { UserVisit } from '#server/oidc/signed-in-pages.ts'
-import { describe, htmlReply } from '../description.ts'
+import { describe } from '../description.ts'
 
 export interface AccountPage {
   /** Below the account. */
@@ -27,10 +28,10 @@ const seeOther = (description: string) => ({ description, type: 'null' })
 
 const common = {
   303: seeOther('To the sign-in page, or to the page with the result.'),
-  404: htmlReply('There is no such realm, or no such thing.'),
+  404: pageReply('There is no such realm, or no such thing.'),
 }
 
-const pageReplies = { 200: htmlReply('The page.'), ...common }
+const pageReplies = { 200: pageReply('The page.'), ...common }
 
 export const describeEntry = describe({
   callers: ['page'],
@@ -62,9 +63,9 @@ export const describeSubmit = ({ name, summary, fields = [], events = [] }: Acco
     },
     replies: {
       ...pageReplies,
-      400: htmlReply('The page again, with the errors.'),
-      403: htmlReply('The form is not from this session, or an administrator acts as the user.'),
-      409: htmlReply('It cannot be changed here.'),
+      400: pageReply('The page again, with the errors.'),
+      403: pageReply('The form is not from this session, or an administrator acts as the user.'),
+      409: pageReply('It cannot be changed here.'),
     },
     refusals: [],
     events,

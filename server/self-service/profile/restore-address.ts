@@ -8,6 +8,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { removeCredentialsSince } from '#server/credentials/credential-removal.ts'
+import { pageReply } from '#server/http/pages/page-reply.ts'
 import type { PageError } from '#server/http/pages/pages.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import { maskedRecipient } from '#server/messaging/recipients.ts'
@@ -34,7 +35,7 @@ import { type AddressUndos, addressUndoGuard } from '#server/users/messages/addr
 import type { Ranks } from '#server/users/permissions.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
 import type { Users } from '#server/users/users.ts'
-import { describe, htmlReply } from '../description.ts'
+import { describe } from '../description.ts'
 import type { SelfServicePages } from '../pages/definitions.ts'
 
 export interface RestoreAddressParts extends PageScopeParts {
@@ -61,16 +62,16 @@ interface Found {
 }
 
 const replies = {
-  403: htmlReply('A file declares the user, or the form is of another browser.'),
-  404: htmlReply('There is no such realm.'),
-  409: htmlReply('Another user has shown the address to be theirs.'),
-  410: htmlReply('The link is unknown, was used, or has expired.'),
+  403: pageReply('A file declares the user, or the form is of another browser.'),
+  404: pageReply('There is no such realm.'),
+  409: pageReply('Another user has shown the address to be theirs.'),
+  410: pageReply('The link is unknown, was used, or has expired.'),
 }
 
 const describeShow = describe({
   operationId: 'show-address-change',
   summary: 'Where the link in the mail to an old address leads to; it changes nothing',
-  replies: { 200: htmlReply('The address that would be restored.'), ...replies },
+  replies: { 200: pageReply('The address that would be restored.'), ...replies },
   refusals: [],
 })
 
@@ -83,7 +84,7 @@ const describeRestore = describe({
     properties: { token: { type: 'string' }, _csrf: { type: 'string' } },
     required: ['token', '_csrf'],
   },
-  replies: { 200: htmlReply('It is restored.'), ...replies },
+  replies: { 200: pageReply('It is restored.'), ...replies },
   refusals: [],
   events: ['UPDATE_EMAIL', 'REMOVE_CREDENTIAL'],
 })

@@ -1,17 +1,13 @@
 /** The API description of the way to an identity provider and back. */
 
 import type { EventType } from '#schemas/wire/event-types.ts'
-
-const page = (description: string) => ({
-  description,
-  content: { 'text/html': { schema: { type: 'string' } } },
-})
+import { pageReply } from '#server/http/pages/page-reply.ts'
 
 const refusals = {
-  400: page('The answer of the identity provider proves nothing.'),
-  403: page('The person or the provider declined, or nothing waits in this browser.'),
-  404: page('There is no such realm, or no such identity provider for a sign-in.'),
-  502: page('The identity provider cannot be reached.'),
+  400: pageReply('The answer of the identity provider proves nothing.'),
+  403: pageReply('The person or the provider declined, or nothing waits in this browser.'),
+  404: pageReply('There is no such realm, or no such identity provider for a sign-in.'),
+  502: pageReply('The identity provider cannot be reached.'),
 }
 
 const events: readonly EventType[] = [
@@ -29,7 +25,7 @@ export const describeDeparture = {
     summary: 'Sends the browser to an identity provider',
     tags: ['sign-in'],
     response: {
-      200: page('A form that takes the browser there.'),
+      200: pageReply('A form that takes the browser there.'),
       303: { description: 'To the identity provider.', type: 'null' },
       ...refusals,
     },

@@ -3,12 +3,8 @@
 import type { RouteShorthandOptions } from 'fastify'
 import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'
+import { pageReply } from '#server/http/pages/page-reply.ts'
 import type { Entry } from '../flow/entries.ts'
-
-const page = (description: string) => ({
-  description,
-  content: { 'text/html': { schema: { type: 'string' } } },
-})
 
 const toSignIn = { description: "To the realm's sign-in page, with the cookies set.", type: 'null' }
 const csrf = { type: 'string', description: 'The token of the form, or of the XSRF-TOKEN cookie.' }
@@ -37,17 +33,17 @@ const operation = { login: 'sign-in', register: 'register', forgot: 'forgot-pass
 
 export const describeShow = ({ name }: Pick<Entry, 'name'>) =>
   route(`show-${name}`, names[name], {
-    200: page('The form, or the page of a signed-in user.'),
-    404: page('There is no such realm, or it does not offer this.'),
+    200: pageReply('The form, or the page of a signed-in user.'),
+    404: pageReply('There is no such realm, or it does not offer this.'),
   })
 
 const answers = {
   303: toSignIn,
-  400: page('A field is missing or wrong.'),
-  401: page('The credentials are wrong, or the account cannot sign in now.'),
-  403: page('The form has expired, or the realm is disabled.'),
-  404: page('There is no such realm, or it does not offer this.'),
-  503: page('Too many sign in at this moment.'),
+  400: pageReply('A field is missing or wrong.'),
+  401: pageReply('The credentials are wrong, or the account cannot sign in now.'),
+  403: pageReply('The form has expired, or the realm is disabled.'),
+  404: pageReply('There is no such realm, or it does not offer this.'),
+  503: pageReply('Too many sign in at this moment.'),
 }
 
 const events: readonly EventType[] = [
@@ -77,9 +73,9 @@ export const describeSignIn = ({ name }: Pick<Entry, 'name'>) => ({
 })
 
 export const describeAsk = route('show-sign-in-step', 'What a sign-in asks now', {
-  200: page('The form of the step.'),
-  403: page('The sign-in has ended, or began in another browser.'),
-  404: page('There is no such realm.'),
+  200: pageReply('The form of the step.'),
+  403: pageReply('The sign-in has ended, or began in another browser.'),
+  404: pageReply('There is no such realm.'),
 })
 
 export const describeStatus = route(
@@ -94,7 +90,7 @@ export const describeStatus = route(
       required: ['status'],
       additionalProperties: false,
     },
-    404: page('There is no such realm.'),
+    404: pageReply('There is no such realm.'),
   },
 )
 
@@ -119,16 +115,16 @@ export const describeAnswer = {
 }
 
 const gone = {
-  403: page('It is for another account, or its organization takes no members now.'),
-  404: page('There is no such realm.'),
-  410: page('It was used, revoked or replaced, or has expired.'),
+  403: pageReply('It is for another account, or its organization takes no members now.'),
+  404: pageReply('There is no such realm.'),
+  410: pageReply('It was used, revoked or replaced, or has expired.'),
 }
 
 export const describeInvitation = route(
   'show-invitation',
   'Where the link of an invitation leads to; it changes nothing',
   {
-    200: page('Who invites, and how to accept.'),
+    200: pageReply('Who invites, and how to accept.'),
     303: { description: 'Without the token, which is kept in a cookie.', type: 'null' },
     ...gone,
   },
