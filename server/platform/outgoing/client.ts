@@ -29,7 +29,7 @@ export interface OutgoingRequest {
   body?: string | Uint8Array | undefined
   timeoutMs?: number | undefined
   maxBytes?: number | undefined
-  /** The answer is its status and headers: the body, however long or slow it is, is neither kept nor waited for. */
+  /** The answer is its status and headers: of the body, `maxBytes` at most are read, and neither kept nor waited for. */
   dropBody?: boolean | undefined
   /** Narrows what is allowed in general; it cannot widen it. */
   schemes?: readonly Scheme[] | undefined
