@@ -61,6 +61,19 @@ export const childOf = (element: XmlElement, qualified: Qualified): XmlElement |
   return child
 }
 
+const isSpace = (text: string, index: number): boolean => ' \t\r\n'.includes(text[index] ?? '.')
+
+/**
+ * The text without the indentation around it. White space is these four characters (XML 1.0 §2.3): `trim` takes U+00A0 and others
+ * too, and would make one name of two.
+ */
+export const trimmed = ({ text }: Pick<XmlElement, 'text'>): string => {
+  let [start, end] = [0, text.length]
+  while (start < end && isSpace(text, start)) start += 1
+  while (end > start && isSpace(text, end - 1)) end -= 1
+  return text.slice(start, end)
+}
+
 /** Whether a Signature stands right inside: says nothing about who made it. */
 export const isSigned = (element: XmlElement): boolean =>
   childrenOf(element, 'ds:Signature').length > 0

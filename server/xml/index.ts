@@ -9,7 +9,7 @@
  *   readElement(received, { root, limit? }): XmlElement    unsigned, or signed over the query
  *   readSigned(received, { root, path?, keys, limit? }): { element, key }   only what the signature covers
  *   decryptElement(element, { keys, allowCbc? }): Decrypted   what stands for an element; goes through `readElement` or `readSigned`
- *   childOf, childrenOf(element, 'saml:Issuer'), isSigned(element)
+ *   childOf, childrenOf(element, 'saml:Issuer'), trimmed(element), isSigned(element)
  * A sender is found by the Issuer of `readElement`; what is then acted on comes from `readSigned` with the keys of that
  * sender, and its Issuer must be looked at again.
  *
@@ -24,7 +24,7 @@
  */
 
 export { acceptedDigestMethods, acceptedSignatureMethods } from './algorithms.ts'
-export { childOf, childrenOf, isSigned, type XmlElement } from './element.ts'
+export { childOf, childrenOf, isSigned, trimmed, type XmlElement } from './element.ts'
 export { readBase64, readBytes, readDeflated } from './encoded.ts'
 export { type Decryption, decryptElement } from './encryption/decrypt.ts'
 export {

@@ -16,6 +16,7 @@ import {
   newMessageId,
   signElement,
   type Template,
+  trimmed,
   XmlRefused,
 } from '#server/xml/index.ts'
 import { envelopeOf, sendSoap } from '#server/xml/messages/soap.ts'
@@ -74,8 +75,8 @@ export const resolveRoutes = (parts: ResolveParts) => {
       const { provider, message } = received
       const rules = { issuer, path: artifactPath, now: clock.now(), needsDestination: false }
       const id = checkHeader(received, rules)
-      const artifact = childOf(message, 'samlp:Artifact')?.text.trim() ?? ''
-      const response = await artifacts.take(issuer, provider, artifact)
+      const artifact = childOf(message, 'samlp:Artifact')
+      const response = await artifacts.take(issuer, provider, artifact ? trimmed(artifact) : '')
       if (!response)
         await failures.record(
           { request, issuer },

@@ -15,6 +15,7 @@ import {
   readElement,
   readQuery,
   readSigned,
+  trimmed,
   verifyQuery,
   type XmlElement,
   type XmlName,
@@ -67,7 +68,7 @@ const issuerOf = (message: XmlElement): string => {
   if (!issuer || (format !== undefined && !format.endsWith(':nameid-format:entity')))
     throw new SamlRefused('the request must have an Issuer that is an entityID')
   // Indented messages are common. What is looked up is also what a signed part is compared with.
-  return issuer.text.trim()
+  return trimmed(issuer)
 }
 
 const senderOf = async (issuer: Issuer, message: XmlElement): Promise<ServiceProvider> => {

@@ -2,7 +2,7 @@
 
 import { isUnspecified } from '#schemas/drivers/saml.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { childOf, childrenOf, instantOf, type XmlElement } from '#server/xml/index.ts'
+import { childOf, childrenOf, instantOf, trimmed, type XmlElement } from '#server/xml/index.ts'
 import { sloPath } from '../addresses.ts'
 import { isOfOthers } from '../assertion/name-id.ts'
 import { checkHeader, checkVersion, skewMs } from '../bindings/message-header.ts'
@@ -28,7 +28,7 @@ const nameIdOf = (
   if (isOfOthers(issuer, provider, nameId))
     throw new SamlStatusError('UnknownPrincipal', 'the NameID is qualified by another party')
   return {
-    nameId: nameId.text.trim(),
+    nameId: trimmed(nameId),
     ...(isUnspecified(format) ? {} : { nameIdFormat: format }),
   }
 }
@@ -59,7 +59,7 @@ export const checkLogoutRequest = (
   return {
     id,
     ...nameIdOf(issuer, received),
-    sessionIndexes: childrenOf(message, 'samlp:SessionIndex').map(({ text }) => text.trim()),
+    sessionIndexes: childrenOf(message, 'samlp:SessionIndex').map(trimmed),
   }
 }
 

@@ -19,6 +19,7 @@ import {
   newMessageId,
   readElement,
   readSigned,
+  trimmed,
   type XmlElement,
   XmlRefused,
   xmlName,
@@ -67,7 +68,8 @@ const problemOf = (
   const codes = statusCodesOf(answer)
   const { InResponseTo } = answer.attributes
   if (InResponseTo !== id) return 'its LogoutResponse is to another request'
-  if (childOf(answer, 'saml:Issuer')?.text.trim() !== provider.entityId)
+  const issuer = childOf(answer, 'saml:Issuer')
+  if (!issuer || trimmed(issuer) !== provider.entityId)
     return 'its LogoutResponse is of another Issuer'
   return isOver(codes) ? undefined : `it answers ${codes.join(' ')}`
 }

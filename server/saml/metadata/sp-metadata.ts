@@ -22,6 +22,7 @@ import {
 } from '#server/saml-metadata/descriptors.ts'
 import { findEntity, type MetadataQuestion, validUntilOf } from '#server/saml-metadata/entities.ts'
 import { asMetadataRefused, refuseAt } from '#server/saml-metadata/metadata-refused.ts'
+import { trimmed } from '#server/xml/index.ts'
 
 export interface MetadataAcs {
   readonly index: number
@@ -146,7 +147,7 @@ const read = (received: string, question: MetadataQuestion): SpMetadata => {
     validUntil: Math.min(entity.validUntil, validUntilOf(role.element, role.place, question.now)),
     ...acsOf(role),
     logout: logoutOf(role),
-    nameIdFormats: placed(role, 'md:NameIDFormat').map((format) => format.element.text.trim()),
+    nameIdFormats: placed(role, 'md:NameIDFormat').map((format) => trimmed(format.element)),
     signing,
     encryption,
     encryptionMethods: encryptionMethodsOf(role),

@@ -11,7 +11,7 @@ import {
   nameIdFormats,
 } from '#schemas/drivers/saml.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
-import { childOf, childrenOf, type XmlElement } from '#server/xml/index.ts'
+import { childOf, childrenOf, trimmed, type XmlElement } from '#server/xml/index.ts'
 import { ssoPath } from '../addresses.ts'
 import { isOfOthers } from '../assertion/name-id.ts'
 import { checkHeader, checkVersion } from '../bindings/message-header.ts'
@@ -91,7 +91,7 @@ const contextOf = (
   }
   const named = requested.attributes['Comparison'] ?? authnContextComparison
   const comparison = comparisons.find((one) => one === named)
-  const asked = childrenOf(requested, 'saml:AuthnContextClassRef').map(({ text }) => text.trim())
+  const asked = childrenOf(requested, 'saml:AuthnContextClassRef').map(trimmed)
   if (!comparison || asked.length === 0 || asked.length > 50)
     throw new SamlStatusError(
       'NoAuthnContext',
@@ -144,7 +144,7 @@ const subjectOf = (
   const format = nameIdFormatOf(nameId?.attributes['Format'] ?? nameIdFormats.unspecified)
   if (!nameId || !format || format === 'transient' || isOfOthers(issuer, provider, nameId))
     throw new SamlStatusError('UnknownPrincipal', 'the Subject must be a NameID that can be known')
-  return { subject: { format, value: nameId.text.trim() } }
+  return { subject: { format, value: trimmed(nameId) } }
 }
 
 /** SAML Core §3.4.1.5: a count of zero forbids a sign-in at another identity provider. */

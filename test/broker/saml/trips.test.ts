@@ -208,6 +208,25 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
       }
     })
 
+    it('as the person that the name says, where another name differs in a no-break space alone', async () => {
+      const config = { nameIdFormat: 'unspecified', uidAttribute: 'uid' }
+      const { alias } = await saml.provider({ ...explicit, ...config })
+      const who = async (name: string) => {
+        const asked = await saml.begin(alias)
+        const changes = {
+          nameId: `<saml:NameID>${name}</saml:NameID>`,
+          attributes: `<saml:AttributeStatement>${attribute('uid', name)}</saml:AttributeStatement>`,
+        }
+        const xml = answering(asked).answer(changes)
+        const { subject, username } = await saml.finish(alias, posted(xml, asked))
+        return [subject, username]
+      }
+      expect(await who('\n\t  alice\r\n  ')).toEqual(['alice', 'alice'])
+      for (const space of ['\u00a0', '\ufeff', '\u3000'])
+        for (const name of [`alice${space}`, `${space}alice`])
+          expect(await who(`\n  ${name}\n`)).toEqual([name, name])
+    })
+
     it('once: neither the answer nor the assertion counts again', async () => {
       const { alias } = await saml.provider({ ...explicit, wantAssertionsSigned: false })
       const asked = await saml.begin(alias)

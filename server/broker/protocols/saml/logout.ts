@@ -17,6 +17,7 @@ import {
   readSigned,
   type SigningKey,
   type Template,
+  trimmed,
   verifyQuery,
   type XmlElement,
   xmlName,
@@ -130,7 +131,7 @@ export const readLogoutRequest = (arrival: Arrival, rules: LogoutRules): LogoutA
     if (until !== undefined && until <= rules.now - rules.skewMs)
       refuse('the LogoutRequest has expired')
     const nameId = nameIdIn(message, rules) ?? refuse('the LogoutRequest has no NameID')
-    const sessions = childrenOf(message, 'samlp:SessionIndex').map(({ text }) => text.trim())
+    const sessions = childrenOf(message, 'samlp:SessionIndex').map(trimmed)
     const isSubject =
       rules.subjectIsNameId &&
       nameIdFormatOf(nameId.format ?? nameIdFormats.unspecified) !== 'transient'

@@ -4,6 +4,7 @@ import {
   childrenOf,
   decryptElement,
   readElement,
+  trimmed,
   type XmlElement,
   xmlName,
 } from '#server/xml/index.ts'
@@ -35,7 +36,7 @@ interface Value {
 /** Text, or the NameID inside (`eduPersonTargetedID`, ids of eHerkenning), in the open or encrypted. */
 const readValue = (value: XmlElement, rules: ResponseRules): Value[] => {
   if (/^(?:true|1)$/.test(value.attributes[nil] ?? '')) return []
-  if (value.children.length === 0) return [{ text: value.text.trim() }]
+  if (value.children.length === 0) return [{ text: trimmed(value) }]
   const nameId = nameIdIn(value, rules)
   return nameId ? [{ text: nameId.value, nameId }] : []
 }

@@ -1,6 +1,13 @@
 /** Audience and lifetime of an assertion (SAML Core §2.5; Profiles §4.1.4.2 and §4.1.4.3), and how the user signed in (§2.7.2). */
 
-import { childOf, childrenOf, instantOf, namespaces, type XmlElement } from '#server/xml/index.ts'
+import {
+  childOf,
+  childrenOf,
+  instantOf,
+  namespaces,
+  trimmed,
+  type XmlElement,
+} from '#server/xml/index.ts'
 import { UpstreamRefused } from '../../../protocol.ts'
 import { refuse } from '../refuse.ts'
 import type { ResponseRules } from './rules.ts'
@@ -37,7 +44,7 @@ export const checkConditions = (assertion: XmlElement, rules: ResponseRules): vo
   const restrictions = childrenOf(conditions, 'saml:AudienceRestriction')
   if (restrictions.length === 0) refuse('the Assertion names no Audience')
   const isMeant = restrictions.every((restriction) =>
-    childrenOf(restriction, 'saml:Audience').some(({ text }) => text.trim() === rules.spEntityId),
+    childrenOf(restriction, 'saml:Audience').some((one) => trimmed(one) === rules.spEntityId),
   )
   if (!isMeant) refuse(`the Assertion is for another audience than ${rules.spEntityId}`)
 }
@@ -64,10 +71,11 @@ const statementOf = (statement: XmlElement, rules: ResponseRules): Authenticatio
   if (until !== undefined && until <= now - skewMs)
     refuse('the session at the provider has expired (SessionNotOnOrAfter)')
   const context = childOf(statement, 'saml:AuthnContext')
+  const contextClass = context && childOf(context, 'saml:AuthnContextClassRef')
   return {
     at,
     sessionIndex: statement.attributes['SessionIndex'],
-    contextClass: context && childOf(context, 'saml:AuthnContextClassRef')?.text.trim(),
+    contextClass: contextClass && trimmed(contextClass),
     until: until === undefined ? undefined : until + skewMs,
   }
 }

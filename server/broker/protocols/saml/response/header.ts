@@ -1,6 +1,6 @@
 /** What a Response says of itself (SAML Core §3.2.2, §3.3.3; Profiles §4.1.4.2): version, age, sender, receiver, status. */
 
-import { childOf, instantOf, type XmlElement } from '#server/xml/index.ts'
+import { childOf, instantOf, trimmed, type XmlElement } from '#server/xml/index.ts'
 import { UpstreamRefused } from '../../../protocol.ts'
 import { refuse } from '../refuse.ts'
 import { freshMs, type ResponseRules } from './rules.ts'
@@ -21,7 +21,7 @@ export const checkIssuer = (
   if (format !== undefined && format !== 'urn:oasis:names:tc:SAML:2.0:nameid-format:entity')
     refuse(`the Issuer of the ${element.name} must be an entityID`)
   // Indented messages are common.
-  if (issuer?.text.trim() !== idpEntityId)
+  if (!issuer || trimmed(issuer) !== idpEntityId)
     refuse(`the Issuer of the ${element.name} is not the provider ${idpEntityId}`)
 }
 

@@ -5,6 +5,7 @@ import {
   childrenOf,
   decryptElement,
   readElement,
+  trimmed,
   type XmlElement,
   xmlName,
 } from '#server/xml/index.ts'
@@ -23,10 +24,10 @@ export interface NameId {
   readonly spNameQualifier?: string | undefined
 }
 
-const toNameId = ({ text, attributes }: XmlElement): NameId => {
-  const value = text.trim()
+const toNameId = (element: XmlElement): NameId => {
+  const value = trimmed(element)
   if (value === '') refuse('the NameID is empty')
-  const { Format: format, NameQualifier, SPNameQualifier } = attributes
+  const { Format: format, NameQualifier, SPNameQualifier } = element.attributes
   return { value, format, nameQualifier: NameQualifier, spNameQualifier: SPNameQualifier }
 }
 
