@@ -359,6 +359,23 @@ describe('the Assertion', () => {
     )
     expect(refusal(xml, { contextClasses: ['urn:example:mfa', 'urn:example:pwd'] })).toBe(undefined)
   })
+
+  it('says how the user signed in: by a class, or a declaration (SAML Core §2.7.2)', () => {
+    const by = (inside: string): string | undefined =>
+      refusal(
+        answer({
+          authn: `<saml:AuthnStatement AuthnInstant="${at(-1)}">${inside}</saml:AuthnStatement>`,
+        }),
+      )
+    const context = (inside: string) => `<saml:AuthnContext>${inside}</saml:AuthnContext>`
+    expect(by('')).toMatch(/no AuthnContext/)
+    expect(by(context(''))).toMatch(/no AuthnContext/)
+    expect(by(context('<saml:AuthenticatingAuthority>x</saml:AuthenticatingAuthority>'))).toMatch(
+      /no AuthnContext/,
+    )
+    const reference = '<saml:AuthnContextDeclRef>urn:example:decl</saml:AuthnContextDeclRef>'
+    expect(by(context(reference))).toBe(undefined)
+  })
 })
 
 describe('attributes', () => {

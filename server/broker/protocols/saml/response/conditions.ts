@@ -58,6 +58,13 @@ export interface Authentication {
   readonly until: number | undefined
 }
 
+/** How an AuthnContext says how the user signed in; it must (SAML Core §2.7.2.2). */
+const ways = [
+  'saml:AuthnContextClassRef',
+  'saml:AuthnContextDecl',
+  'saml:AuthnContextDeclRef',
+] as const
+
 const statementOf = (statement: XmlElement, rules: ResponseRules): Authentication => {
   const { now, skewMs, request } = rules
   const at = timeOf(statement, 'AuthnInstant') ?? refuse('the AuthnStatement has no AuthnInstant')
@@ -71,7 +78,9 @@ const statementOf = (statement: XmlElement, rules: ResponseRules): Authenticatio
   if (until !== undefined && until <= now - skewMs)
     refuse('the session at the provider has expired (SessionNotOnOrAfter)')
   const context = childOf(statement, 'saml:AuthnContext')
-  const contextClass = context && childOf(context, 'saml:AuthnContextClassRef')
+  if (!context || !ways.some((way) => childrenOf(context, way).length > 0))
+    return refuse('the AuthnStatement has no AuthnContext with a class or a declaration')
+  const contextClass = childOf(context, 'saml:AuthnContextClassRef')
   return {
     at,
     sessionIndex: statement.attributes['SessionIndex'],
