@@ -23,7 +23,13 @@ const nameIdOf = (
   { provider, message }: ReceivedRequest,
 ): Pick<LogoutRequest, 'nameId' | 'nameIdFormat'> => {
   const nameId = childOf(message, 'saml:NameID')
-  if (!nameId) throw new SamlStatusError('RequestUnsupported', 'the request must have a NameID')
+  if (!nameId)
+    throw new SamlStatusError(
+      'RequestUnsupported',
+      childrenOf(message, 'saml:EncryptedID').length > 0
+        ? 'the name is encrypted, and the metadata of the realm publishes no key for encryption; send it as NameID'
+        : 'the request must have a NameID',
+    )
   const { Format: format } = nameId.attributes
   if (isOfOthers(issuer, provider, nameId))
     throw new SamlStatusError('UnknownPrincipal', 'the NameID is qualified by another party')

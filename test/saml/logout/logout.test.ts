@@ -1,6 +1,7 @@
 /** Single logout that a service provider asks for, over HTTP (SAML Profiles §4.4). */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { encrypted } from '../../broker/saml/answers.ts'
 import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
 import {
   addPerson,
@@ -23,6 +24,7 @@ import {
   authnRequest,
   entityId,
   newRequestId,
+  only,
   providerPath,
   sentOf,
   signedForm,
@@ -236,6 +238,17 @@ describe.each(backends)('single logout on $name', (backend) => {
     expect(await isSignedIn(site, alice)).toBe(true)
     const [event] = await site.events('LOGOUT')
     expect(event).toMatchObject({ outcome: 'FAILURE' })
+  })
+
+  it('says that it cannot read a name that is encrypted: its metadata has no key for encryption', async () => {
+    const { body } = await site.get('/saml/idp/metadata')
+    expect(body).not.toContain('use="encryption"')
+    const inside = await encrypted(`<saml:NameID>${known.nameId}</saml:NameID>`, 'EncryptedID')
+    const page = await alice.open(logoutUrl(site, logoutRequest(site, known, { inside })))
+    const { message, status } = await sentTo(site, page)
+    expect(status).toBe('Requester/RequestUnsupported')
+    expect(only(message, 'samlp:Status', 'samlp:StatusMessage').text).toContain('send it as NameID')
+    expect(await isSignedIn(site, alice)).toBe(true)
   })
 
   it('tells the version of SAML that it does not speak, and ends nothing', async () => {
