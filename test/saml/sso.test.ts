@@ -168,8 +168,6 @@ describe.each(backends)('single sign-on on $name', (backend) => {
       url('https://sp.example:443/acs'),
       url('javascript:alert(1)'),
       url(''),
-      { AssertionConsumerServiceIndex: '5' },
-      { AssertionConsumerServiceIndex: '04' },
       { ...url('https://sp.example/four'), AssertionConsumerServiceIndex: '4' },
       {
         AssertionConsumerServiceIndex: '4',
@@ -181,6 +179,24 @@ describe.each(backends)('single sign-on on $name', (backend) => {
       },
     ])
       expect([refused, await at(refused)]).toEqual([refused, 400])
+  })
+
+  it('tells at the default address of an index that is unknown (SAML Core §3.4.1)', async () => {
+    const acs = [{ index: 4, url: 'https://sp.example/four', binding: 'HTTP-POST' }]
+    await change(site, providerPath(), { acs })
+    for (const index of ['5', '04', '-1', 'four', ''])
+      for (const key of [undefined, sender.privateKey]) {
+        const attributes = { AssertionConsumerServiceIndex: index }
+        const asked = askUrl(site, { attributes }, { relayState: 'r', ...(key ? { key } : {}) })
+        const sent = sentOf(await alice.open(asked))
+        expect([index, sent.url, statusOf(sent), sent.relayState]).toEqual([
+          index,
+          acsUrl,
+          'Requester/RequestUnsupported',
+          'r',
+        ])
+        expect(sent.xml).not.toContain('saml:Assertion')
+      }
   })
 
   it.each(['HTTP-Redirect', 'HTTP-Artifact', 'PAOS'])(

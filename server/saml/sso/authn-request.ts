@@ -41,6 +41,12 @@ const isBound = ({ attributes }: XmlElement, { binding }: Pick<Acs, 'binding'>):
   return asked === undefined || asked === acsBindings[binding]
 }
 
+/** Whether the index that the request asks for is that of the assertion consumer service. */
+const isIndexed = ({ attributes }: XmlElement, { index }: Pick<Acs, 'index'>): boolean => {
+  const asked = attributes['AssertionConsumerServiceIndex']
+  return asked === undefined || (index !== undefined && String(index) === asked)
+}
+
 /** Registered, byte for byte: nothing that a request names is ever parsed, so that no two parsers can disagree about it. */
 const acsOf = (provider: ServiceProvider, message: XmlElement): Acs | undefined => {
   const { acs } = provider
@@ -56,7 +62,8 @@ const acsOf = (provider: ServiceProvider, message: XmlElement): Acs | undefined 
         'AssertionConsumerServiceIndex excludes AssertionConsumerServiceURL and ProtocolBinding',
         { provider },
       )
-    return acs.find((one) => one.index !== undefined && String(one.index) === index)
+    // An index that is unknown is told at the default location (SAML Core §3.4.1).
+    return acs.find((one) => isIndexed(message, one)) ?? acs[0]
   }
   const registered = url === undefined ? acs : acs.filter((one) => one.url === url)
   return registered.find((one) => isBound(message, one)) ?? registered[0]
@@ -163,6 +170,11 @@ export const checkAuthnRequest = (
     throw new SamlStatusError(
       'UnsupportedBinding',
       'the assertion consumer service is not registered with the ProtocolBinding',
+    )
+  if (!isIndexed(message, acs))
+    throw new SamlStatusError(
+      'RequestUnsupported',
+      'the AssertionConsumerServiceIndex is none of the service provider; register it',
     )
   const isPassive = flagOf(message, 'IsPassive')
   if (isPassive && !options.allowPassive)
