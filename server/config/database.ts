@@ -15,6 +15,13 @@ export const database = defineSection({
         'x-secret': { flag: true },
       }),
     ),
+    wait: Type.Integer({
+      default: 30,
+      minimum: 0,
+      maximum: 3600,
+      description:
+        'Time for which a start waits for a PostgreSQL that cannot be reached yet, in seconds; 0 fails at once.',
+    }),
   },
   check: ({ url }) =>
     url === undefined || /^(?:sqlite:.|postgres(?:ql)?:\/\/.)/.test(url)

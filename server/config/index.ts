@@ -28,7 +28,7 @@ type Read = { [S in keyof Sections]: Static<Sections[S]['options']> }
 export type Config = Readonly<Omit<Read, 'http' | 'database'>> & {
   /** `baseUrl` is an origin without a slash at its end. */
   readonly http: Read['http'] & { readonly baseUrl: string }
-  readonly database: { readonly url: string }
+  readonly database: Read['database'] & { readonly url: string }
 }
 
 export class ConfigError extends Error {
@@ -169,7 +169,7 @@ const complete = (read: Read): Config => {
     ...read,
     runtime: { ...read.runtime, data },
     http: { ...read.http, baseUrl },
-    database: { url: read.database.url ?? `sqlite:${join(data, 'iamctl.db')}` },
+    database: { ...read.database, url: read.database.url ?? `sqlite:${join(data, 'iamctl.db')}` },
   }
 }
 

@@ -20,7 +20,7 @@ import { openStorage } from '#server/storage/open.ts'
 import manifest from '../../package.json' with { type: 'json' }
 import type { Bootstrapped } from './bootstrap.ts'
 import type { Started } from './start.ts'
-import { startAsWorker, superviseWorkers } from './workers.ts'
+import { startAsWorker, superviseWorkers, WorkerError } from './workers.ts'
 
 export interface Ready {
   readonly version: string
@@ -33,6 +33,11 @@ export interface ServeOptions extends ConfigSources {
   readonly onReady: (ready: Ready) => void
 }
 
+/** The server was told to stop while it waited for its database. */
+class StoppedError extends Error {
+  override readonly name = 'StoppedError'
+}
+
 /** Calls back when the process at the other end of standard input is gone, however it went. */
 const whenParentIsGone = (gone: () => void): void => {
   finished(process.stdin.resume(), gone)
@@ -42,14 +47,14 @@ const whenParentIsGone = (gone: () => void): void => {
 
 /**
  * A first signal lets requests finish; a second one does not wait. Installed before anything is opened: a signal
- * during the start would be lost on the first process of a container, and elsewhere cut the start in two. Returns
- * what must be told once the server runs.
+ * during the start would be lost on the first process of a container, and elsewhere cut the start in two; only the wait
+ * for a database ends. Returns what must be told once the server runs.
  */
 const stopOnSignals = (
   logger: Logger,
   { exitWithParent }: Config['runtime'],
-): ((started: Started) => void) => {
-  let asked = false
+): { readonly asked: AbortSignal; readonly stopWhenAsked: (started: Started) => void } => {
+  const asking = new AbortController()
   let running: Started | undefined
   const stop = (): void => {
     running?.stop().then(
@@ -61,12 +66,12 @@ const stopOnSignals = (
     )
   }
   const askOnce = (reason: object): void => {
-    asked = true
+    asking.abort(new StoppedError('stopped during the start'))
     logger.info(reason, 'stopping')
     stop()
   }
   const signalled = (signal: NodeJS.Signals): void => {
-    if (!asked) askOnce({ signal })
+    if (!asking.signal.aborted) askOnce({ signal })
     else if (cluster.isPrimary) {
       // A worker is signalled twice by every Ctrl-C, by the terminal and by its supervisor.
       running?.abandon?.()
@@ -76,13 +81,18 @@ const stopOnSignals = (
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, signalled)
   if (exitWithParent && cluster.isPrimary)
     whenParentIsGone(() => {
-      if (!asked) askOnce({ parent: 'gone' })
+      if (!asking.signal.aborted) askOnce({ parent: 'gone' })
     })
-  return (started) => {
+  const stopWhenAsked = (started: Started): void => {
     running = started
-    if (asked) stop()
+    if (asking.signal.aborted) stop()
   }
+  return { asked: asking.signal, stopWhenAsked }
 }
+
+/** A worker reports its own by name alone, or ends before it can. */
+const isEndOfStart = (error: unknown): boolean =>
+  error instanceof WorkerError || (error instanceof Error && error.name === 'StoppedError')
 
 const databaseName = ({ database }: Config): string =>
   database.url.startsWith('sqlite:') ? database.url : 'PostgreSQL'
@@ -92,17 +102,21 @@ export const serve = async ({ onReady, ...sources }: ServeOptions): Promise<void
   const logger = createLogger({ level: config.runtime.logLevel })
   if (cluster.isPrimary) for (const message of configWarnings(sources)) logger.warn(message)
   const { workers } = config.runtime
-  const stopWhenAsked = stopOnSignals(logger, config.runtime)
+  const { asked, stopWhenAsked } = stopOnSignals(logger, config.runtime)
   const start = async (): Promise<Started> => {
     // Loaded only here: a supervisor of workers, and a start with a wrong option, need none of it.
     const { startServer } = await import('./start.ts')
-    return startServer(config, logger)
+    return startServer(config, logger, asked)
   }
   if (cluster.isWorker) {
     stopWhenAsked(await startAsWorker(start))
     return
   }
-  const started = workers > 1 ? await superviseWorkers(workers, logger) : await start()
+  const starting = workers > 1 ? superviseWorkers(workers, logger, asked) : start()
+  const started = await starting.catch((error: unknown) => {
+    if (asked.aborted && isEndOfStart(error)) process.exit(0)
+    throw error
+  })
   onReady({
     version: manifest.version,
     url: config.http.baseUrl,

@@ -34,6 +34,7 @@ import { openSaml } from '#server/saml/open.ts'
 import { openSelfService } from '#server/self-service/open.ts'
 import { openSessions } from '#server/sessions/sessions.ts'
 import { openSignIn } from '#server/sign-in/open.ts'
+import type { Wait } from '#server/storage/contract.ts'
 import { copyLimits, createCopy } from '#server/storage/documents/copy.ts'
 import { openStorage } from '#server/storage/open.ts'
 import { openTokens } from '#server/tokens/open.ts'
@@ -50,6 +51,8 @@ export interface Given {
   readonly lookup?: Lookup | undefined
   /** Hashes passwords; the fastest library that is installed does where it is not given. */
   readonly engine?: PasswordEngine | undefined
+  /** How long a database that cannot be reached yet is waited for; a command of an operator fails at once. */
+  readonly wait?: Wait
 }
 
 /** The areas up to the sessions, without realms, protocols and routes: a command about users needs no more. */
@@ -59,7 +62,7 @@ const openLower = async (given: Given, closing: AsyncDisposableStack) => {
   const { http: { baseUrl }, runtime: { logMessages } } = config
   // Before the database is opened: nothing is made in a database that no master key is given for.
   const masterKey = keyAtHand(config)
-  const storage = await openStorage({ url: config.database.url, logger })
+  const storage = await openStorage({ url: config.database.url, logger, wait: given.wait })
   closing.defer(() => storage.close())
   const secrets = await openSecrets({ config, storage, given: masterKey })
   const { keyring, vault } = secrets

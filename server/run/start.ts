@@ -41,11 +41,16 @@ const listenError = (error: unknown, { host, port }: Config['http']): unknown =>
   return error
 }
 
-/** Opens, listens and bootstraps; resolves to what stops it. */
-export const startServer = async (config: Config, logger: Logger): Promise<Started> => {
+/** Opens, listens and bootstraps; resolves to what stops it. The signal ends the wait for a database. */
+export const startServer = async (
+  config: Config,
+  logger: Logger,
+  signal: AbortSignal,
+): Promise<Started> => {
   switchOff(config.runtime.tuningOff)
   if (isOn('bound-garbage')) boundGarbage()
-  const areas = await openServer({ config, logger, clock: systemClock })
+  const wait = { ms: config.database.wait * 1000, signal }
+  const areas = await openServer({ config, logger, clock: systemClock, wait })
   const { sealEvents, outbox } = areas.audit
   const app = createApp(areas)
   app.addHook('preClose', () => bidFarewell(app.server))

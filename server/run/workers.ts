@@ -79,6 +79,7 @@ const signalAll = (signal: NodeJS.Signals): void => {
 export const superviseWorkers = async (
   count: number,
   logger: Logger,
+  asked: AbortSignal,
 ): Promise<Running & { readonly abandon: () => void }> => {
   let stopping = false
   const stop = async (): Promise<void> => {
@@ -93,6 +94,8 @@ export const superviseWorkers = async (
   }
 
   relayQuestions(keptFigures)
+  // A worker may still be waiting for the database.
+  asked.addEventListener('abort', () => signalAll('SIGTERM'), { once: true })
   const first = Array.from({ length: count }, () => cluster.fork())
   try {
     const admins = await Promise.all(first.map(firstReport))

@@ -82,6 +82,13 @@ export interface StorageLogger {
   error(details: object, message: string): void
 }
 
+/** How long a PostgreSQL that cannot be reached yet is waited for; not at all unless given. */
+export interface Wait {
+  readonly ms: number
+  /** Ends the wait, with its reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
 /** A guard of the list failed after a concurrent write. Decide again, or answer a conflict. */
 export class GuardFailedError extends Error {
   override readonly name = 'GuardFailedError'

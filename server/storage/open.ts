@@ -1,6 +1,6 @@
 /** Opens the database a URL names, its schema brought up to date. */
 
-import type { Storage, StorageLogger } from './contract.ts'
+import type { Storage, StorageLogger, Wait } from './contract.ts'
 import { parseLocation } from './location.ts'
 
 export interface OpenOptions {
@@ -9,10 +9,11 @@ export interface OpenOptions {
   readonly logger?: StorageLogger
   /** How many connections may read at the same time. */
   readonly readers?: number
+  readonly wait?: Wait | undefined
 }
 
 /** Throws StorageUnavailableError with one line for the operator, and no password in it. */
-export async function openStorage({ url, logger, readers }: OpenOptions): Promise<Storage> {
+export async function openStorage({ url, logger, readers, wait }: OpenOptions): Promise<Storage> {
   const location = parseLocation(url)
   // Loaded on demand: the embedded server never pays for the PostgreSQL client, nor the other way round.
   if (location.kind === 'sqlite') {
@@ -20,5 +21,5 @@ export async function openStorage({ url, logger, readers }: OpenOptions): Promis
     return openSqlite({ file: location.file, logger, readers })
   }
   const { openPostgres } = await import('./postgres/storage.ts')
-  return openPostgres({ url: location.url, label: location.label, logger, readers })
+  return openPostgres({ url: location.url, label: location.label, logger, readers, wait })
 }

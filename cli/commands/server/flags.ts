@@ -47,6 +47,11 @@ const limitFlags: readonly Row[] = [
   ['request-timeout', 'seconds', 'time limit for a whole request'],
   ['keep-alive-timeout', 'seconds', 'time an idle connection stays open'],
   [
+    'database-wait',
+    'seconds',
+    'time for which a start waits for PostgreSQL; 30 unless given, 0 fails at once',
+  ],
+  [
     'shutdown-delay',
     'seconds',
     'time for which a stopping server still serves, with readiness OUT_OF_SERVICE',

@@ -64,6 +64,11 @@ export function askingClient(url: string): pg.Client {
   })
 }
 
+/** The first one of a process, while nobody waits yet: a server that has just been started is slow. */
+export function firstAskingClient(url: string): pg.Client {
+  return new pg.Client({ ...base(url), query_timeout: ANSWER_MS })
+}
+
 function pool(url: string, max: number, sockets: Set<Socket>, more: pg.PoolConfig): pg.Pool {
   return new pg.Pool({
     ...base(url),

@@ -13,6 +13,16 @@ const SESSION_LOST = /^(08...|57P0.)$/
 /** The server has become a standby: it refuses to write, and to begin a transaction that may (0A000, of no other statement). */
 const READ_ONLY = ['25006', '0A000']
 
+/** The server is being started or stopped, or has no room for a connection. */
+const NOT_YET = /^(08...|57P0.|53300)$/
+
+/** No machine, no name or no port yet, as of a container that is being started. */
+const NOT_REACHED =
+  /^(ECONNREFUSED|ECONNRESET|ECONNABORTED|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|EHOSTDOWN|ENETUNREACH|ENOENT)$/
+
+/** Errors of pg itself that have no code. */
+const NOT_ANSWERED = /^(timeout expired|Connection terminated|Query read timeout)/
+
 /** The connection was lost while statements were on the way; the transaction has not been committed. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError'
@@ -59,6 +69,14 @@ export function readErrorOf(label: string, error: unknown): unknown {
 export function unusable(label: string, error: unknown): StorageUnavailableError {
   if (error instanceof StorageUnavailableError) return error
   return new StorageUnavailableError(`cannot use PostgreSQL at ${label}: ${reasonOf(error)}`)
+}
+
+/** Another attempt may succeed; not so with a wrong password, database or certificate. */
+export function mayComeUp(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const { code, message } = error as NodeJS.ErrnoException
+  if (error instanceof pg.DatabaseError) return NOT_YET.test(code ?? '')
+  return NOT_REACHED.test(code ?? '') || NOT_ANSWERED.test(message)
 }
 
 /** A name that resolved to several addresses gives an error with an empty message. */

@@ -10,7 +10,7 @@ import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { type StorageLogger, StorageUnavailableError } from '../contract.ts'
-import { askingClient } from './connections.ts'
+import { askingClient, firstAskingClient } from './connections.ts'
 import { reasonOf, unusable } from './failures.ts'
 
 const LOOK_MS = 300
@@ -21,7 +21,7 @@ export interface PresenceOptions {
   readonly url: string
   /** Host and database, for messages. */
   readonly label: string
-  readonly logger: StorageLogger | undefined
+  readonly logger?: StorageLogger | undefined
 }
 
 export class Presence {
@@ -36,7 +36,19 @@ export class Presence {
   #looking = false
   #silent = false
 
-  constructor(options: PresenceOptions) {
+  /** Connects the question first: the connections of the pools may then take long, as those of a busy server do. */
+  static async start(options: PresenceOptions): Promise<Presence> {
+    const presence = new Presence(options)
+    try {
+      await presence.#connectAsking(firstAskingClient(options.url))
+    } catch (error) {
+      await presence.close()
+      throw error
+    }
+    return presence
+  }
+
+  private constructor(options: PresenceOptions) {
     this.#options = options
     this.#timer = setInterval(() => void this.#look(), LOOK_MS).unref()
   }
@@ -109,18 +121,20 @@ export class Presence {
 
   async #ask(): Promise<void> {
     try {
-      if (this.#asking === undefined) {
-        const client = askingClient(this.#options.url)
-        client.on('error', () => this.#forget(client))
-        client.on('end', () => this.#forget(client))
-        this.#asking = client
-        await client.connect()
-      }
-      await this.#asking.query('select 1')
+      const client = this.#asking ?? (await this.#connectAsking(askingClient(this.#options.url)))
+      await client.query('select 1')
     } catch (error) {
       this.#giveUpAsking()
       throw error
     }
+  }
+
+  async #connectAsking(client: pg.Client): Promise<pg.Client> {
+    client.on('error', () => this.#forget(client))
+    client.on('end', () => this.#forget(client))
+    this.#asking = client
+    await client.connect()
+    return client
   }
 
   #forget(client: pg.Client): void {

@@ -1,6 +1,7 @@
 /** The contract on PostgreSQL: one pool reads, one reads what takes long, one writes, one connection listens; any number of nodes. */
 
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import type pg from 'pg'
 import {
@@ -9,6 +10,7 @@ import {
   type Storage,
   type StorageLogger,
   StorageUnavailableError,
+  type Wait,
 } from '../contract.ts'
 import { postgres } from '../dialect.ts'
 import { type MigrationSession, migrate, type RunSql } from '../migrate.ts'
@@ -24,7 +26,7 @@ import {
   sharedPool,
   writingPool,
 } from './connections.ts'
-import { unusable } from './failures.ts'
+import { mayComeUp, reasonOf, unusable } from './failures.ts'
 import { gatherReads, type Read } from './gathered-reads.ts'
 import { GroupQueue, inTransactions, withSavepoints } from './groups.ts'
 import { announcement, RealmListener } from './listener.ts'
@@ -40,6 +42,8 @@ const WRITERS = 6
 const SHARED = 4
 /** Longer lists would lock their rows, and delay the others of the group, for too long. */
 const SHORT = 20
+/** Between two attempts to reach a server that is being started. */
+const ATTEMPT_MS = 500
 /** On a connection that writes; never so on a standby. */
 const WRITABLE = `select 1 where current_setting('transaction_read_only') = 'off'`
 /** Changes nothing and is written all the same. */
@@ -58,24 +62,48 @@ export interface PostgresOptions {
   readonly label: string
   readonly logger?: StorageLogger | undefined
   readonly readers?: number | undefined
+  readonly wait?: Wait | undefined
 }
 
 export async function openPostgres(options: PostgresOptions): Promise<Storage> {
-  const { url, label, logger } = options
+  const { label, logger, wait: { ms, signal } = { ms: 0 } } = options
+  const end = performance.now() + ms
+  for (let waits = false; ; waits = true) {
+    signal?.throwIfAborted()
+    try {
+      return await openOnce(options)
+    } catch (error) {
+      const cause = unusable(label, error)
+      if (ms === 0 || !mayComeUp(error)) throw cause
+      const seconds = ms / 1000
+      if (performance.now() >= end)
+        throw new StorageUnavailableError(`${cause.message} (waited ${seconds} s)`)
+      if (!waits)
+        logger?.warn(
+          { database: label, reason: reasonOf(error), seconds },
+          'waiting for the database',
+        )
+      await sleep(ATTEMPT_MS, undefined, { signal }).catch(() => signal?.throwIfAborted())
+    }
+  }
+}
+
+async function openOnce(options: PostgresOptions): Promise<Storage> {
+  await migrateDatabase(options)
+  const listener = await RealmListener.start(options.url, options.logger)
   try {
-    await migrateDatabase(options)
-    const listener = await RealmListener.start(url, logger)
-    return postgresStorage(options, listener)
+    return postgresStorage(options, listener, await Presence.start(options))
   } catch (error) {
-    throw unusable(label, error)
+    await listener.close()
+    throw error
   }
 }
 
 function postgresStorage(
-  { url, label, logger, readers = READERS }: PostgresOptions,
+  { url, label, readers = READERS }: PostgresOptions,
   listener: RealmListener,
+  presence: Presence,
 ): Storage {
-  const presence = new Presence({ url, label, logger })
   const reading = presence.watch(readingPool(url, readers, presence.sockets))
   const readingLong = presence.watch(longReadingPool(url, LONG_READERS, presence.sockets))
   const writing = presence.watch(writingPool(url, WRITERS, presence.sockets))

@@ -1,9 +1,11 @@
-/** Opening a database: refusals with their messages, and several processes at once. */
+/** Opening a database: refusals with their messages, several processes at once, and a server that comes up late. */
+import { once } from 'node:events'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sql } from 'kysely'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, onTestFinished } from 'vitest'
 import { type Storage, StorageUnavailableError } from '#server/storage/contract.ts'
 import { migrations } from '#server/storage/migrations/index.ts'
 import { openStorage } from '#server/storage/open.ts'
@@ -107,3 +109,78 @@ describe.each(backends)('opening on $name', ({ name, create, open }) => {
     }
   })
 })
+
+describe.each(backends.filter(({ name }) => name === 'postgres'))(
+  'a PostgreSQL that is being started',
+  ({ create }) => {
+    /** Takes connections to the database, each after so long. */
+    const slowly = async (target: string, delayMs: number, port = 0) => {
+      const sockets = new Set<Socket>()
+      const proxy = createServer((client) => {
+        const late = setTimeout(() => {
+          const { hostname, port: upstreamPort } = new URL(target)
+          const upstream = connect(Number(upstreamPort), hostname)
+          sockets.add(upstream.on('error', () => client.destroy()))
+          client.pipe(upstream).pipe(client)
+        }, delayMs)
+        sockets.add(client.on('error', () => {}).on('close', () => clearTimeout(late)))
+      })
+      proxy.listen(port, '127.0.0.1')
+      await once(proxy, 'listening')
+      onTestFinished(() => {
+        for (const socket of sockets) socket.destroy()
+        proxy.close()
+      })
+      const url = new URL(target)
+      const address = proxy.address()
+      if (address !== null && typeof address === 'object') url.port = String(address.port)
+      return url.href
+    }
+
+    const warnings: string[] = []
+    const logger = {
+      info: () => {},
+      warn: (_: object, message: string) => warnings.push(message),
+      error: () => {},
+    }
+
+    it('may take long for each connection', async () => {
+      const { url, remove } = await create()
+      onTestFinished(remove)
+      const storage = await openStorage({ url: await slowly(url, 1_700) })
+      expect(await appliedNames(storage)).toHaveLength(migrations.length)
+      await storage.close()
+    })
+
+    it('is waited for, with one line in the log', async () => {
+      const { url, remove } = await create()
+      onTestFinished(remove)
+      const port = await freePort()
+      const late = new URL(url)
+      late.port = String(port)
+      const opening = openStorage({ url: late.href, wait: { ms: 30_000 }, logger })
+      await expect.poll(() => warnings).toEqual(['waiting for the database'])
+      await slowly(url, 0, port)
+      const storage = await opening
+      expect(await appliedNames(storage)).toHaveLength(migrations.length)
+      expect(warnings).toHaveLength(1)
+      await storage.close()
+    })
+
+    it('is given up in the end, and at once for what no wait mends', async () => {
+      const { url, remove } = await create()
+      onTestFinished(remove)
+      const away = `postgres://127.0.0.1:${await freePort()}/iam`
+      await expect(openStorage({ url: away, wait: { ms: 600 } })).rejects.toThrow(
+        /^cannot use PostgreSQL at 127.*ECONNREFUSED.*\(waited 0.6 s\)$/,
+      )
+      const none = new URL(url)
+      none.pathname = '/no-such-database'
+      const begin = performance.now()
+      await expect(openStorage({ url: none.href, wait: { ms: 30_000 } })).rejects.toThrow(
+        /no-such-database/,
+      )
+      expect(performance.now() - begin).toBeLessThan(10_000)
+    })
+  },
+)

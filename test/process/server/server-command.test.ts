@@ -86,6 +86,7 @@ describe('an option', () => {
     'headers-timeout': '0',
     'request-timeout': '0',
     'keep-alive-timeout': '0',
+    'database-wait': '-1',
     'shutdown-delay': '-1',
     'shutdown-timeout': '0',
     'breach-file': join(import.meta.dirname, 'no-such.corpus'),
@@ -254,7 +255,8 @@ describe('a start that cannot succeed', () => {
   it('on a PostgreSQL that does not answer names host and database, never the password', async () => {
     const port = await freePort()
     const url = `postgres://iam:sesame-open@127.0.0.1:${port}/iam`
-    const ended = await server(['--database-url', url], { IAMCTL_MASTER_KEY: newMasterKey() })
+    const args = ['--database-url', url, '--database-wait', '0']
+    const ended = await server(args, { IAMCTL_MASTER_KEY: newMasterKey() })
     expectOneLine(ended, `127.0.0.1:${port}/iam`)
     expect(ended.stderr + ended.stdout).not.toContain('sesame')
   })

@@ -5,10 +5,14 @@ import { describe, expect, it, onTestFinished } from 'vitest'
 import { backends } from '../../support/backends.ts'
 import { withStorage } from '../../support/database/sealed-values.ts'
 import type { Browserless } from '../../support/processes/browserless.ts'
+import { freePort } from '../../support/processes/ports.ts'
+import { spawnCli } from '../../support/processes/processes.ts'
 import {
   newInstallation,
+  newMasterKey,
   type ServerProcess,
   startServerProcess,
+  temporaryFolder,
 } from '../../support/processes/server-process.ts'
 
 const roles = '/admin/realms/master/roles'
@@ -183,4 +187,16 @@ describe('a server with workers', () => {
       await untilRefused(server)
     },
   )
+})
+
+it.each(['1', '2'])('a wait for PostgreSQL ends with SIGTERM, with %s workers', async (workers) => {
+  const url = `postgres://iam@127.0.0.1:${await freePort()}/iam`
+  const args = ['server', '--database-url', url, '--workers', workers, '--data', temporaryFolder()]
+  const waiting = spawnCli(args, { env: { IAMCTL_MASTER_KEY: newMasterKey() } })
+  await waiting.waitForLine(/"database":"127.*"reason":.*ECONNREFUSED.*waiting for the database/)
+  const begin = performance.now()
+  waiting.kill('SIGTERM')
+  expect(await waiting.exited).toEqual({ code: 0, signal: null })
+  expect(performance.now() - begin).toBeLessThan(10_000)
+  expect(waiting.stderr()).toBe('')
 })
