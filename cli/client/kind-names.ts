@@ -1,4 +1,4 @@
-/** Kinds by whatever a person calls them. */
+/** Finds a kind by any of its names: singular, plural or section, however it is spelled. */
 
 import type { Kind } from '#schemas/kind.ts'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'

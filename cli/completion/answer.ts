@@ -1,4 +1,4 @@
-/** Answers what the completion script of a shell asks. */
+/** Answers the queries of the shell completion scripts. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Command } from 'commander'

@@ -1,4 +1,4 @@
-/** From the words of a person, `client.redirectUris`, to the schema that they are about. */
+/** From the argument of `iamctl explain`, such as `client.redirectUris`, to its schema. */
 
 import { kindSchema, realmSchema } from '#schemas/editor/editor-schemas.ts'
 import type { JsonSchema } from '#schemas/json-schema.ts'

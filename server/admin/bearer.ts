@@ -1,9 +1,10 @@
 /**
- * Access tokens on the admin API: of a client that acts for itself, with the permissions that the realm roles of its service
- * account come to now, or of a user who signed in with `iamctl login`, with those that the user holds now, whatever the
- * token says about roles. The token must be meant for `{base_url}/admin`. As with sessions it is of the realm itself or of
- * master. A user's token counts only if it was issued to the command line, for the user's own session and bound to a key:
- * one that any other client got for a user is none (docs/decisions/command-line-sign-in.md).
+ * Access tokens on the admin API. The token of a client that acts for itself has the permissions of the realm roles that
+ * its service account holds now. The token of a user who signed in with `iamctl login` has the permissions that the user
+ * holds now, whatever the token says about roles. The token must be meant for `{base_url}/admin` and, as sessions are, of
+ * the realm itself or of master. A user's token counts only if it was issued to the command line, for the user's own
+ * session and bound to a key: a token that another client got for a user is refused
+ * (docs/decisions/command-line-sign-in.md).
  */
 
 import type { FastifyRequest } from 'fastify'

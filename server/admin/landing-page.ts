@@ -1,4 +1,4 @@
-/** What a browser sees at addresses that are no page of a sign-in: what this is, and where to go on. */
+/** The landing page of a browser at an address of the server, the admin API or a realm: its name, and links. */
 
 import type { PageContext } from '#server/http/pages/context.ts'
 import { definePage } from '#server/http/pages/definition.ts'

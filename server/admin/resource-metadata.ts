@@ -1,6 +1,6 @@
 /**
- * The admin API as a resource that wants tokens (RFC 9728): what it is called, who issues tokens for it, and the
- * challenge that leads there (§5.1). Realms issue tokens for their own administration too; they are not told here.
+ * The admin API as a protected resource (RFC 9728): its identifier, its authorization server, and the challenge that names
+ * the metadata (§5.1). Realms also issue tokens for their own administration; the metadata does not list them.
  */
 
 import type { FastifyInstance } from 'fastify'

@@ -1,6 +1,6 @@
 /**
- * Audit events: what is recorded, and the recorder that writes them in the same transaction as what they tell
- * of. They go to stdout only once they are durable, so that no line ever speaks of something that did not happen.
+ * Audit events: their fields, and the recorder that writes them in the same transaction as the change. An event goes to
+ * stdout only once it is durable, so that no line speaks of a change that was not committed.
  */
 
 import type { AuditRecord } from '#schemas/wire/events.ts'

@@ -1,4 +1,4 @@
-/** What is recorded of an event. */
+/** The recorded fields of an event. */
 
 import type { EventType } from '#schemas/wire/event-types.ts'
 

@@ -1,7 +1,7 @@
 /**
- * One who follows the outbox and makes something of every event, once, whatever dies: what is made of a batch is
- * committed together with the step of the cursor. Any number of nodes may run the same follower; a batch that
- * another node was faster with is dropped.
+ * A follower of the outbox processes every event once, also across crashes: the results of a batch are committed together
+ * with the step of the cursor. Any number of nodes may run the same follower; a batch that another node committed first is
+ * dropped.
  */
 
 import type { AuditRecord } from '#schemas/wire/events.ts'

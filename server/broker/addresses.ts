@@ -1,4 +1,4 @@
-/** Our addresses for a provider: what is registered there. */
+/** The addresses of a realm that are registered at a provider. */
 
 import type { Issuer } from '#server/tokens/issuers.ts'
 

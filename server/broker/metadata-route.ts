@@ -1,4 +1,7 @@
-/** `GET /realms/{realm}/broker/{alias}/metadata`: what we are to a SAML provider, for its operator to register. */
+/**
+ * `GET /realms/{realm}/broker/{alias}/metadata`: the realm's metadata as the service provider of a SAML identity provider,
+ * for its operator to register.
+ */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'

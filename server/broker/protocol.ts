@@ -1,6 +1,6 @@
 /**
- * What a protocol of identity providers is: how a browser gets to the provider, and what its answer says about the person.
- * A protocol knows nothing of users, links and sessions; `open.ts` owns the trip around it.
+ * The interface of a protocol of identity providers: how a browser gets to the provider, and what its answer states about
+ * the person. A protocol has no access to users, links and sessions; `open.ts` owns the trip around it.
  */
 
 import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'

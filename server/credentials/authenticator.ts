@@ -1,10 +1,10 @@
 /**
- * The one way from a name and a password to a user, and from a further factor to the same user: every door that takes
- * something that could be guessed goes through here, so that all feed the same counters and none can be told apart from outside.
+ * The one way from a name and a password to a user, and from a further factor to the same user. Every endpoint that takes a
+ * guessable value uses it, so that all attempts feed the same counters and no response differs from another.
  *
- * The work is the same whether the name is unknown, the password wrong or the user disabled: one look-up, one
- * reservation, one hash (decoys.ts tells of which cost), one commit. What a right password allows is committed together with the counters and
- * the audit event, and only if the user and the password are still what was checked.
+ * The work is the same whether the name is unknown, the password wrong or the user disabled: one look-up, one reservation,
+ * one hash (decoys.ts decides on its cost), one commit. What a right password allows is committed together with the
+ * counters and the audit event, and only if user and password are unchanged since the check.
  */
 
 import { availableParallelism } from 'node:os'

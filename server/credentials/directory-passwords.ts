@@ -1,6 +1,6 @@
 /**
- * Passwords that a directory keeps, as the sign-in sees them. The room of directories implements it, and the composition root
- * plugs it in: what signs in a user stays the same for both kinds of passwords.
+ * Passwords that a directory keeps, as the sign-in sees them. `server/directories` implements the interface, and the
+ * composition root connects the two: the sign-in is the same for both kinds of passwords.
  */
 
 import type { AuditEvent } from '#server/audit/event.ts'

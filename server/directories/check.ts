@@ -1,6 +1,6 @@
 /**
- * What would keep users of a directory from signing in: every address is dialled, bound and searched once. For `iamctl doctor`,
- * which finds it before a user does.
+ * Finds what would keep users of a directory from signing in, for `iamctl doctor`: every address is dialled, bound and
+ * searched once.
  */
 
 import type { TLSSocket } from 'node:tls'

@@ -1,5 +1,5 @@
 /**
- * Validation of requests in Fastify: with the strict Ajv of the schemas floor, compiled on first use. Bodies are not
+ * Validation of requests in Fastify: with the strict Ajv of `schemas/ajv.ts`, compiled on first use. Bodies are not
  * coerced; query, path and header values arrive as text and are coerced.
  */
 

@@ -1,8 +1,8 @@
 /**
- * Work that is done later, whatever dies meanwhile. A job is a row in the database, written in the transaction that
- * causes it; any node takes it for a limited time (a lease) and says what came of it. A node that dies in the middle
- * loses its lease and another one begins again, so a handler must bear to run twice: what it sends carries the job's
- * id, which stays the same.
+ * Deferred work that survives crashes. A job is a row in the database, written in the transaction that causes it. Any node
+ * takes it for a limited time (a lease) and records the outcome. When a node dies, its lease expires and another node
+ * starts the job again, so a handler must be safe to run twice: what it sends carries the id of the job, which stays the
+ * same.
  */
 
 export interface NewJob {

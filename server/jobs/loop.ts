@@ -1,6 +1,6 @@
 /**
- * A loop that looks for work when it is woken, at the time it asked for, and otherwise now and then. Only one look
- * runs at a time; who wakes it meanwhile is heard when that one is over.
+ * A loop that looks for work when it is woken, at the time it asked for, and otherwise at intervals. One look runs at a
+ * time; a wake-up during a look causes another one.
  */
 
 export interface Loop {

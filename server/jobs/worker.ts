@@ -1,7 +1,6 @@
 /**
- * One node's worker of one queue: takes what is due, runs it, and says what came of it. It asks the database when it
- * is woken, by this node or another, when one of its jobs has ended, when the next job is due, and otherwise only
- * now and then.
+ * The worker of one queue on one node: takes due jobs, runs them and records their outcome. It asks the database when this
+ * node or another wakes it, when one of its jobs has ended, when the next job is due, and otherwise at long intervals.
  */
 
 import type { Clock } from '#server/platform/clock.ts'

@@ -1,4 +1,4 @@
-/** The certificates of the keys that sign, as the health of the server tells of them. */
+/** The certificates of the signing keys, as the health of the server reports them. */
 
 import { X509Certificate } from 'node:crypto'
 import type { Clock } from '#server/platform/clock.ts'

@@ -1,4 +1,4 @@
-/** The master key as it is there already, and whether it is the one of a database; nothing is made. */
+/** The existing master key, and whether it belongs to the database; no key is made. */
 
 import { existsSync } from 'node:fs'
 import type { Config } from '#server/config/index.ts'

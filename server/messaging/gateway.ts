@@ -1,4 +1,4 @@
-/** One request to a gateway or a vendor, through the guarded client; what is not taken is a DeliveryError. */
+/** One request to a gateway or a vendor, through the guarded client; a refusal is a DeliveryError. */
 
 import type {
   Outgoing,

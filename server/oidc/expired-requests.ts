@@ -1,4 +1,4 @@
-/** Abandoned requests in progress. */
+/** Deletes abandoned requests in progress. */
 
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'

@@ -1,4 +1,4 @@
-/** The realm of a protocol request. One that does not exist and one that is switched off answer the same. */
+/** The realm of a protocol request. An unknown realm and a disabled realm get the same response. */
 
 import type { FastifyRequest } from 'fastify'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'

@@ -1,4 +1,4 @@
-/** Where Keycloak has our endpoints. Its protection API and its UMA metadata are at our own paths. */
+/** Keycloak's paths of our endpoints. Its protection API and its UMA metadata have the same paths here. */
 
 import type { KeycloakPaths } from '#server/tokens/keycloak/paths.ts'
 import { authorizePath } from './authorize/authorize-protocol.ts'

@@ -1,4 +1,4 @@
-/** The time as a dependency, so that a test decides what o'clock it is. */
+/** The time as a dependency, so that tests control it. */
 
 export interface Clock {
   /** Milliseconds since the epoch. */

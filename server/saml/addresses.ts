@@ -1,4 +1,4 @@
-/** Where the identity provider of a realm is, as its metadata and its messages say. */
+/** The addresses of a realm's identity provider, as its metadata and its messages state them. */
 
 import type { FastifyRequest } from 'fastify'
 import { own } from '#schemas/own.ts'

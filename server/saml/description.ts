@@ -1,4 +1,4 @@
-/** What the API description says about the SAML endpoints. */
+/** The API description of the SAML endpoints. */
 
 import type { EventType } from '#schemas/wire/event-types.ts'
 import { pageReply } from '#server/http/pages/page-reply.ts'

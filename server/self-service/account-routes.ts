@@ -1,4 +1,4 @@
-/** The account in its user's own hands, as JSON and as pages; an address that both have answers by what is asked for. */
+/** The account of the signed-in user, as JSON and as pages; an address that has both chooses by the `Accept` header. */
 
 import type { FastifyInstance } from 'fastify'
 import type { MapError } from '#server/http/errors.ts'

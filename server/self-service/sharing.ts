@@ -1,5 +1,5 @@
 /**
- * Resources in their owner's hands (UMA 2.0): whom they are shared with, who asks for them, and what others share. Only
+ * Resources of the signed-in owner (UMA 2.0): shares, requests for shares, and resources that other owners share. Only
  * resources with `ownerManagedAccess` that name the user as their owner are among them.
  */
 

@@ -1,6 +1,6 @@
 /**
- * Whose session an admin request carries. In a browser that is signed in to several realms the realm's own session
- * is used first, then that of `master`; a session of any other realm is none.
+ * The session of an admin request. In a browser that is signed in to several realms the realm's own session is used first,
+ * then that of `master`; sessions of other realms are ignored.
  */
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'

@@ -1,4 +1,4 @@
-/** What users may say about themselves: name and address. A new address must be verified again. */
+/** The fields that users change themselves: name and address. A new address must be verified again. */
 
 import type { UserFields } from '#schemas/wire/records.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'

@@ -1,4 +1,4 @@
-/** Sends one delivery, signed, by the guarded way out: once, within ten seconds, and to no other place. */
+/** Sends one delivery: signed, through the guarded client, once, within ten seconds, and to no other address. */
 
 import type { WebhookDoc } from '#schemas/kinds/notifications/webhook.ts'
 import type { Clock } from '#server/platform/clock.ts'

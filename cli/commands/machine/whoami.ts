@@ -1,4 +1,4 @@
-/** `iamctl whoami`: who the server takes us for, and what it lets us do. */
+/** `iamctl whoami`: the signed-in user, and the permissions on the server. */
 
 import { command } from '../../invocation/command.ts'
 import { openConnection } from '../../invocation/realm.ts'

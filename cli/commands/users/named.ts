@@ -1,4 +1,4 @@
-/** A user by whatever a person calls them. */
+/** Finds a user by username, email address or id. */
 
 import type { UserRecord } from '#schemas/wire/records.ts'
 import { CommandError, exitCodes } from '../../exit.ts'

@@ -1,4 +1,4 @@
-/** A person's files, read and checked: every command that works on them begins here. */
+/** Reads and checks the files of a person: every command that works on them begins here. */
 
 import { byPlace, type Diagnostic, hasErrors } from '../../diagnostics.ts'
 import { type Estate, findEstate, ownEstateFile } from '../../load/estate.ts'

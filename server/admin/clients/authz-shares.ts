@@ -1,4 +1,4 @@
-/** What owners share of a client's resources, and what they are asked for: to see, and to end. */
+/** Shares of a client's resources and requests to their owners, for administrators to list and end. */
 
 import { AuthzResource } from '#schemas/kinds/authorization/authz-resource.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'

@@ -1,4 +1,4 @@
-/** Policies of owners about a client's resources (Keycloak's `uma-policy`): to see, and to remove. */
+/** Policies of owners about a client's resources (Keycloak's `uma-policy`), for administrators to list and remove. */
 
 import { AuthzResource } from '#schemas/kinds/authorization/authz-resource.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'

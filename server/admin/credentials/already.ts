@@ -1,4 +1,4 @@
-/** Writes that may find their work done: what is so already is neither changed nor recorded. */
+/** Writes that may find their work done: a state that is there already is neither changed nor recorded. */
 
 import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 

@@ -1,4 +1,7 @@
-/** POST …/identity-providers/{alias}/check: connects to an identity provider or directory and tells what would fail at the next sign-in. */
+/**
+ * POST …/identity-providers/{alias}/check: connects to an identity provider or directory and reports what would fail at the
+ * next sign-in.
+ */
 
 import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
 import { Problem } from '#schemas/problems.ts'

@@ -1,4 +1,6 @@
-/** GET …/user-federation/{alias}/sync: whether a sync of the directory runs, how far it is, and what came of the last one. */
+/**
+ * GET …/user-federation/{alias}/sync: whether a sync of the directory runs, its progress, and the outcome of the last one.
+ */
 
 import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
 import { Problem } from '#schemas/problems.ts'

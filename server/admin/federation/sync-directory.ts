@@ -1,4 +1,4 @@
-/** POST …/user-federation/{alias}/sync: reads a directory now, or tells what that would change. */
+/** POST …/user-federation/{alias}/sync: reads a directory now, or reports what that would change. */
 
 import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
 import { Problem } from '#schemas/problems.ts'

@@ -1,4 +1,4 @@
-/** Changesets: many operations on a realm's configuration, all of them or none (design: plan and apply). */
+/** Changesets: many operations on the configuration of a realm, committed together or not at all. */
 
 import { Readable } from 'node:stream'
 import { type Figure, figures } from '#schemas/change-counts.ts'

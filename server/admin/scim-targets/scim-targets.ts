@@ -1,4 +1,4 @@
-/** The verbs of a SCIM target: how far it is, what is different there, and whether it can be reached. */
+/** The verbs of a SCIM target: its status, its comparison with the realm, and a check of the connection. */
 
 import { ScimTarget } from '#schemas/kinds/provisioning/scim-target.ts'
 import { User } from '#schemas/kinds/users/user.ts'

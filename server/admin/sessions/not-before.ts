@@ -1,4 +1,4 @@
-/** Nothing that was issued before now is good any more: of the realm, of a client or of a user. */
+/** Revokes everything that was issued before now: for the realm, a client or a user. */
 
 import type { Permission } from '#schemas/access/permissions.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'

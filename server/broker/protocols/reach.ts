@@ -1,4 +1,6 @@
-/** What an address of a provider answers, for `doctor`: whether it is reached, its clock, and the end of its certificate. */
+/**
+ * Checks an address of a provider, for `iamctl doctor`: whether it answers, its clock, and the expiry of its certificate.
+ */
 
 import { error, type Finding, warning } from '#schemas/wire/findings.ts'
 import type { Clock } from '#server/platform/clock.ts'

@@ -1,4 +1,4 @@
-/** Why a directory gave no answer, or not the one that was asked for. Messages hold no password and no entry. */
+/** Errors of a directory that gave no answer, or an unexpected one. Messages contain no password and no entry. */
 
 /** No server of the directory could be asked: the network, TLS, a time limit, an answer that is no LDAP. */
 export class DirectoryAway extends Error {

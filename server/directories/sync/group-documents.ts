@@ -1,4 +1,4 @@
-/** Groups of the realm as a sync needs them; the room of the realm, which writes documents, implements it. */
+/** Groups of the realm as a sync needs them. `server/realm`, which writes documents, implements the interface. */
 
 import type { AuditEvent } from '#server/audit/event.ts'
 import type { Statement } from '#server/storage/contract.ts'

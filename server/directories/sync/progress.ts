@@ -1,4 +1,4 @@
-/** How far a sync is, for those who watch it from whatever node: told in the row of the sync, and rarely. */
+/** The progress of a sync, for callers on any node: written to the row of the sync, and rarely. */
 
 import type { SyncProgress, SyncStanding } from '#schemas/wire/directory-sync.ts'
 import type { DirectorySyncRow } from '#server/storage/tables/directory-tables.ts'

@@ -1,6 +1,6 @@
 /**
- * What is remembered between syncs. One sync of a directory runs at a time, on whatever node: a row with a lease, which the node
- * extends and which expires when the node dies.
+ * The state that is kept between syncs. One sync of a directory runs at a time, on any node: a row with a lease, which the
+ * node extends and which expires when the node dies.
  */
 
 import type { Clock } from '#server/platform/clock.ts'

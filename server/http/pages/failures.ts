@@ -1,4 +1,4 @@
-/** The page that tells what went wrong and what to do about it. */
+/** The page of a failure: what happened, and what to do. */
 
 import type { PageContext } from './context.ts'
 import { definePage } from './definition.ts'

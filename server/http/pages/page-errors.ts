@@ -1,4 +1,4 @@
-/** Errors of routes that people visit: the same problems as everywhere, told on a page. */
+/** Errors of page routes: the same problems as everywhere, shown on a page. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ProblemCode } from '#schemas/problems.ts'

@@ -1,5 +1,5 @@
 /**
- * The pages that people see: eta templates from `templates/pages`, texts from its catalogues. A room defines its own pages, each
+ * The pages for users: eta templates from `templates/pages`, texts from its catalogues. An area defines its own pages, each
  * in one line with the type of its data, and gets a function for each of them. They work without scripts where possible.
  */
 
@@ -27,7 +27,7 @@ export type PagesOf<Definitions> = {
 type Definitions = Readonly<Record<string, PageDefinition<never>>>
 
 export interface Pages extends PagesOf<typeof failurePages> {
-  /** These pages and those that a room defines. */
+  /** These pages and those that an area defines. */
   with<Defined extends Definitions>(definitions: Defined): Pages & PagesOf<Defined>
   /** The languages there are. */
   readonly locales: readonly string[]

@@ -12,7 +12,7 @@ import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import type { Scheme } from '#server/platform/outgoing/url.ts'
 import { isAboutKeys, type VerifyJwt, verifyWithAny } from './verify-jwt.ts'
 
-/** Verifies with the keys at an address. Throws an error of `jose` where no key of them did sign, or one of the way out. */
+/** Verifies with the keys at an address. Throws an error of `jose` where none of the keys did sign, or one of the guarded client. */
 export type RemoteKeys = (url: string) => VerifyJwt
 
 export interface KeyBounds {

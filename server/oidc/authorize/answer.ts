@@ -1,4 +1,7 @@
-/** Tells the client how its authorize request ended, in the mode it asked for, always with who tells (RFC 9207). */
+/**
+ * Returns the outcome of an authorize request to the client, in the response mode of the request, always with the issuer
+ * (RFC 9207).
+ */
 
 import type { FastifyReply } from 'fastify'
 import type { ProtocolVisit } from '#server/sign-in/waiting/round-trip.ts'

@@ -1,6 +1,6 @@
 /**
- * Puts an authorize request through its steps. An error before the redirect URI is known to be the client's is
- * thrown; a later one comes with where to tell it.
+ * Puts an authorize request through its steps. An error before the redirect URI is known to be the client's is thrown; a
+ * later error comes with the redirect URI that it is returned to.
  */
 
 import type { MapError } from '#server/http/errors.ts'

@@ -1,4 +1,6 @@
-/** Pushed authorization requests (RFC 9126): the client leaves its request here and sends the browser with its name. */
+/**
+ * Pushed authorization requests (RFC 9126): the client sends its request here, and then the browser with the name of it.
+ */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Recorder } from '#server/audit/audit.ts'

@@ -1,6 +1,6 @@
 /**
- * Pushed authorization requests (RFC 9126): parameters that the client left here, under a name that is good for a
- * minute and, once a code came of it, never again. A reload before that is no second use.
+ * Pushed authorization requests (RFC 9126): stored parameters under a name that is valid for a minute and, once a code was
+ * issued for it, never again. A reload before that is no second use.
  */
 
 import type { Clock } from '#server/platform/clock.ts'

@@ -1,4 +1,4 @@
-/** Finds out which client a request is from, and whether it is. One way of authentication a request (RFC 6749 §2.3). */
+/** Identifies and authenticates the client of a request. A request uses one authentication method (RFC 6749 §2.3). */
 
 import type { FastifyRequest } from 'fastify'
 import { Client } from '#schemas/kinds/clients/client.ts'

@@ -22,7 +22,7 @@ export const signingAlgorithmsFor = <Algorithm extends string>(
 /** A client may rotate, and sign with the new key, right after its keys were fetched (OIDC Core §10.1.1). */
 const bounds = { ...usualBounds, mostInARow: 4 }
 
-/** Verifies what a client signed. Throws an error of `jose` where no key of it did, or one of the way out. */
+/** Verifies what a client signed. Throws an error of `jose` where no key of the client did, or one of the guarded client. */
 export type ClientKeys = (client: TokenClient) => VerifyJwt
 
 export const createClientKeys = ({

@@ -1,4 +1,4 @@
-/** THE list of the ways clients authenticate. */
+/** THE list of client authentication methods. */
 
 import { clientSecretBasic } from './client-secret-basic.ts'
 import { clientSecretJwt } from './client-secret-jwt.ts'

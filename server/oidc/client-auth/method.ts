@@ -1,4 +1,4 @@
-/** A way for clients to authenticate (RFC 6749 §2.3, RFC 7523, OIDC Core §9). */
+/** A client authentication method (RFC 6749 §2.3, RFC 7523, OIDC Core §9). */
 
 import type { FastifyRequest } from 'fastify'
 import type { ClientDoc } from '#schemas/kinds/clients/client.ts'

@@ -1,4 +1,4 @@
-/** A public client says who it is and proves nothing (RFC 6749 §3.2.1); what it gets is bound by PKCE. */
+/** A public client names itself and proves nothing (RFC 6749 §3.2.1); its code is bound by PKCE. */
 
 import { type ClientAuthMethod, wrongCredentials } from './method.ts'
 

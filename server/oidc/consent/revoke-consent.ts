@@ -1,4 +1,4 @@
-/** Users take back what they have allowed a client, with all that it was given. */
+/** Users revoke their consent to a client, with everything that was issued to it. */
 
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'

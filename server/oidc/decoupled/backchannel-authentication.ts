@@ -1,6 +1,6 @@
 /**
- * Backchannel authentication (CIBA Core §7): a client that knows who its user is asks them to decide. A message leads the user
- * to the page for approvals; the client learns of the decision by asking (poll) or by being told to ask (ping).
+ * Backchannel authentication (CIBA Core §7): a client that knows the user asks for a decision. A message leads the user to
+ * the page for approvals; the client learns of the decision by polling, or polls after a notification (ping).
  */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'

@@ -1,6 +1,6 @@
 /**
- * Tells a client in ping mode that its user has decided (CIBA Core §10.2), through the guarded way out. An endpoint that
- * is out of reach is tried again a few times; the client may ask by itself at any moment, so nothing is lost for good.
+ * Notifies a client in ping mode that its user has decided (CIBA Core §10.2), through the guarded client. An endpoint that
+ * is out of reach is tried again a few times; the client may poll at any moment, so that no decision is lost.
  */
 
 import { Client } from '#schemas/kinds/clients/client.ts'

@@ -1,4 +1,4 @@
-/** The device authorization endpoint (RFC 8628 §3.1): a device gets a code to show, and one to ask with. */
+/** The device authorization endpoint (RFC 8628 §3.1): a device gets a user code to show, and a device code to poll with. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { allowedResources } from '#server/tokens/access/audience.ts'

@@ -1,6 +1,6 @@
 /**
- * For whom agents act: a row per user and agent, from the first consent or delegation on. A row that its user has revoked stays, so that
- * the agent does not begin again by itself; a new consent of the user opens it again.
+ * Users and the agents that act for them: a row per user and agent, from the first consent or delegation on. A row that its
+ * user has revoked stays, so that the agent does not begin again by itself; a new consent of the user opens it again.
  */
 
 import { sql } from 'kysely'

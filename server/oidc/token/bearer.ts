@@ -1,4 +1,4 @@
-/** The access token that a request to a resource brings (RFC 6750 §2, RFC 9449 §7.1), and how it is asked for. */
+/** The access token of a request to a resource (RFC 6750 §2, RFC 9449 §7.1), and the challenge that asks for one. */
 
 import type { FastifyRequest } from 'fastify'
 import { bringsToken, type PresentedToken, tokenInHeader } from '#server/tokens/access/presented.ts'

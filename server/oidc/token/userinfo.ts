@@ -1,4 +1,4 @@
-/** Userinfo (OIDC Core §5.3): what the scopes, the claims that were asked for and the mappers say about the user. */
+/** Userinfo (OIDC Core §5.3): claims of the user by the granted scopes, the requested claims and the mappers. */
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { signingAlgorithms } from '#server/keys/algorithms.ts'

@@ -1,5 +1,5 @@
 /**
- * What a client is told when an RPT is denied (UMA 2.0 Grant §3.3.6). A ticket is used up by the denial. A new one comes with
+ * The response to a denied RPT request (UMA 2.0 Grant §3.3.6). The denial uses up the ticket. A new one comes with
  * `need_info`, where no user is known yet, and with `request_submitted`, where owners are asked to share.
  */
 

@@ -1,7 +1,7 @@
 /**
- * THE way out: every request to a URL that a user gave goes through here. Names are resolved once, all
- * their addresses are checked, and the connection goes to a checked address, so there is no moment
- * at which another answer of the name server counts. Redirects are handed back, not followed.
+ * THE guarded client: every request to a URL that a user gave goes through it. A name is resolved once, all of its
+ * addresses are checked, and the connection goes to a checked address, so that a later answer of the name server has no
+ * effect (DNS rebinding). Redirects are returned, not followed.
  */
 
 import type { Agent, Dispatcher } from 'undici'

@@ -1,4 +1,4 @@
-/** Why a request to the outside did not happen or did not end well. */
+/** Why an outgoing request was not made, or failed. */
 
 export type OutgoingErrorCode =
   | 'outgoing.url'

@@ -1,6 +1,6 @@
 /**
- * What a registration names outside: the sector identifier (OIDC Registration §5), the addresses of keys and logouts, the
- * logo. Anybody who may register could make the server call them, so that each goes through the guarded client
+ * The URLs that a registration names: the sector identifier (OIDC Registration §5), the addresses of keys and logouts, the
+ * logo. A registration could make the server call any of them, so that each goes through the guarded client
  * (CVE-2026-1180).
  */
 

@@ -1,6 +1,6 @@
 /**
- * What a realm lets registered clients be: hosts of redirect URIs, grant types, authentication methods, scopes. Asked at
- * registration and again at every update, so that nothing can be added later that would have been refused first.
+ * The policy of a realm for registered clients: hosts of redirect URIs, grant types, authentication methods, scopes. It is
+ * checked at registration and again at every update, so that an update cannot add what the registration would have refused.
  */
 
 import type { Doc } from '#schemas/json-schema.ts'

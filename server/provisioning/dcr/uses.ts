@@ -1,4 +1,4 @@
-/** When registered clients were last used, and the end of those that no longer are. */
+/** When registered clients were last used, and the deletion of unused ones. */
 
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { systemCaller } from '#server/http/caller.ts'

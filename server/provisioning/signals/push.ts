@@ -1,4 +1,4 @@
-/** Pushes security events to their receivers (RFC 8935), signed when they are sent, by the guarded way out. */
+/** Pushes security events to their receivers (RFC 8935), through the guarded client. An event is signed when it is sent. */
 
 import { Client } from '#schemas/kinds/clients/client.ts'
 import type { JobHandler, Outcome } from '#server/jobs/job.ts'

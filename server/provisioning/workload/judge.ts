@@ -1,6 +1,6 @@
 /**
- * Whether the JWT of a workload is accepted, and for which credential (docs/pipelines.md). A refusal says why to the audit
- * event alone, and takes the same time for every cause (refusal-time.ts).
+ * Decides whether the JWT of a workload is accepted, and for which credential (docs/workload-identity.md). The reason of a
+ * refusal is in the audit event alone, and a refusal takes the same time for every cause (refusal-time.ts).
  */
 
 import { errors } from 'jose'

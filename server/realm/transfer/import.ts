@@ -1,7 +1,6 @@
 /**
- * An export brought in again, into the same realm or another: every document of it is put, none is deleted, as one
- * revision. What an export tells beside the documents is passed over, but
- * for the ids of users.
+ * Imports an export, into the same realm or another: every document of it is put, none is deleted, as one revision. Other
+ * parts of the export are ignored, except the ids of users.
  */
 
 import { setImmediate as breathe } from 'node:timers/promises'

@@ -1,4 +1,6 @@
-/** What every request must say of itself before anything else of it counts (SAML Core §3.2.1; Bindings §3.4.5.2, §3.5.5.2). */
+/**
+ * Checks of the header of a request, before any other part of it is used (SAML Core §3.2.1; Bindings §3.4.5.2, §3.5.5.2).
+ */
 
 import type { Issuer } from '#server/tokens/issuers.ts'
 import { instantOf, type XmlElement } from '#server/xml/index.ts'

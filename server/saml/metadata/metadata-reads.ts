@@ -1,4 +1,4 @@
-/** What is known of the last attempt to read the metadata of each service provider. */
+/** The outcome of the last attempt to read the metadata of each service provider. */
 
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'

@@ -1,4 +1,7 @@
-/** A browser as people know it. What it says of itself decides nothing: it only helps a user to tell sessions apart. */
+/**
+ * The name of a browser, from its User-Agent header. It only helps a user to tell sessions apart; no decision depends on
+ * it.
+ */
 
 const browsers: readonly (readonly [RegExp, string])[] = [
   [/\bEdgA?\//, 'Edge'],

@@ -1,4 +1,4 @@
-/** The user's data: to have, and to have erased, here or by an administrator. */
+/** The page of the user's data: export, and erasure by the user or by an administrator. */
 
 import { Problem } from '#schemas/problems.ts'
 import type { Factors } from '#server/credentials/factors/factors.ts'

@@ -1,4 +1,4 @@
-/** The account in the user's own hands. Times are milliseconds since 1970. */
+/** The pages of the account. Times are milliseconds since 1970. */
 
 import type { FormPage } from '#server/http/pages/context.ts'
 import { definePage } from '#server/http/pages/definition.ts'

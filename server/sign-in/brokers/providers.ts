@@ -1,6 +1,6 @@
 /**
- * The identity providers that a sign-in may use, and those that its pages show. One that is disabled, only for linked
- * accounts, without code, of a closed organization or of another organization than the one that is asked for, is none.
+ * The identity providers that a sign-in may use, and those that its pages show. Left out are providers that are disabled,
+ * only for linked accounts, without code, or of a closed organization or another organization than the requested one.
  */
 
 import type { ProtocolName } from '#schemas/drivers/identity-providers.ts'

@@ -1,6 +1,6 @@
 /**
- * Asking for a code that is sent: the first look sends it, another may be had after a pause, and a wrong one is counted before
- * it is looked at. Where it is sent, and what a right one allows, is the step's.
+ * The exchange of a code that is sent: the first look at the page sends it, another may be requested after a pause, and a
+ * wrong one is counted before it is compared. The step decides where a code is sent and what a right one allows.
  */
 
 import type { Clock } from '#server/platform/clock.ts'

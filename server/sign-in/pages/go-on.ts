@@ -1,4 +1,4 @@
-/** Sends the browser on after an answer that was not refused. */
+/** Redirects the browser after an answer that was not refused. */
 
 import type { FastifyReply } from 'fastify'
 import type { Answered } from '../flow/step.ts'

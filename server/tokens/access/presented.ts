@@ -1,4 +1,4 @@
-/** The access token that a request brings, and whether it is good at a place: whom it is for, and whose it is. */
+/** The access token of a request, and whether a resource accepts it: its audience and its subject. */
 
 import type { FastifyRequest } from 'fastify'
 import type { Claims } from '../claims/mapper.ts'

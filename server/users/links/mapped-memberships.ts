@@ -1,6 +1,6 @@
 /**
- * Roles and groups that mappers of a provider gave to users. A membership that was there before, or that an administrator gives
- * by hand, is not recorded and so never taken away by a provider.
+ * Roles and groups that mappers of a provider gave to users. A membership that existed before, or that an administrator
+ * gives, is not recorded, so that no provider takes it away.
  */
 
 import { type Kysely, sql } from 'kysely'

@@ -1,4 +1,4 @@
-/** `iamctl plan --interactive`: the plan on a screen of its own, to go through, search and approve. */
+/** `iamctl plan --interactive`: the plan on a full screen, to browse, search and approve. */
 
 import { Box, type Key, render, Text, useInput, useWindowSize } from 'ink'
 import { type ReactElement, useEffect, useState } from 'react'

@@ -1,4 +1,4 @@
-/** Asks before something is changed. Only on a terminal: a pipeline says --auto-approve or is refused. */
+/** Asks before a change. Only on a terminal: a pipeline gives --auto-approve or is refused. */
 
 import { CommandError, exitCodes } from '../../../exit.ts'
 import { isInteractive, printErr } from '../../streams.ts'

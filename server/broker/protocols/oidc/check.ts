@@ -1,4 +1,4 @@
-/** What would fail when the next user signs in through a provider, for `doctor`. Nothing comes from a cache. */
+/** Finds what would fail at the next sign-in through a provider, for `iamctl doctor`. No cache is used. */
 
 import { isObject } from '#schemas/json-schema.ts'
 import { publicKeyFault } from '#schemas/public-keys/public-keys.ts'

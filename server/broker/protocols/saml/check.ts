@@ -1,4 +1,7 @@
-/** What would fail at the next sign-in, for `doctor`: certificates, metadata, addresses, the clock of the provider. */
+/**
+ * Finds what would fail at the next sign-in, for `iamctl doctor`: certificates, metadata, addresses, the clock of the
+ * provider.
+ */
 
 import { certificateFacts, readCertificate } from '#schemas/public-keys/certificates.ts'
 import { error, type Finding, ok, warning } from '#schemas/wire/findings.ts'

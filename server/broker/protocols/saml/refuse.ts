@@ -1,4 +1,4 @@
-/** How an answer of a SAML provider is refused: with a sentence for the operator, never with a value of the person. */
+/** Refuses an answer of a SAML provider: with a sentence for the operator, never with a value of the person. */
 
 import { type Refusal, XmlRefused } from '#server/xml/index.ts'
 import { UpstreamRefused } from '../../protocol.ts'

@@ -1,4 +1,4 @@
-/** From a request that its user decided elsewhere to what is issued; shared by the device grant and CIBA. */
+/** From a request that its user approved elsewhere to the issued tokens; shared by the device grant and CIBA. */
 
 import type { Clock } from '#server/platform/clock.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'

@@ -1,4 +1,7 @@
-/** A request may narrow what was granted, never widen it (RFC 8707 §2.2); nor does what was granted outlive its permission. */
+/**
+ * A request may narrow what was granted, never widen it (RFC 8707 §2.2), and a grant does not outlive the permission for
+ * it.
+ */
 
 import type { TokenClient } from '#server/tokens/client.ts'
 import { invalidTarget } from '../../errors.ts'

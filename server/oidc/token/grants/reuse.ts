@@ -1,4 +1,4 @@
-/** Something that is good for one use came a second time: what it led to ends, and that is recorded once. */
+/** The second use of a single-use value: everything that was issued for it ends, and that is recorded once. */
 
 import { Client } from '#schemas/kinds/clients/client.ts'
 import type { Recorder } from '#server/audit/audit.ts'

@@ -1,4 +1,4 @@
-/** The names that senders have for users and groups. They are of the sender: another one sees its own alone. */
+/** The `externalId` of users and groups. Each sender has its own, and sees no others. */
 
 import { ConstraintError, type Statement, type Storage } from '#server/storage/contract.ts'
 import { readInSlices } from '#server/storage/documents/reads.ts'

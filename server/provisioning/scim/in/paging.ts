@@ -1,4 +1,4 @@
-/** What a list is asked for (RFC 7644 §3.4.2, RFC 9865 for cursors), by query or by `.search`. */
+/** The parameters of a list (RFC 7644 §3.4.2, RFC 9865 for cursors), from the query or from `.search`. */
 
 import {
   type AttributePath,

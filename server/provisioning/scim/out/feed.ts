@@ -1,6 +1,7 @@
 /**
- * Takes changes of users to the targets of their realm: marks them and asks for runs, in the transaction that forgets the changes.
- * A change of the configuration asks for a run as well, which then looks for itself. Realms without an enabled target cost a look.
+ * Passes changes of users to the SCIM targets of their realm: marks the users and requests runs, in the transaction that
+ * removes the changes. A change of the configuration requests a run as well, which then looks for itself. A realm without
+ * an enabled target costs one look.
  */
 
 import type { ScimTargetDoc } from '#schemas/kinds/provisioning/scim-target.ts'

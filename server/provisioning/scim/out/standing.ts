@@ -1,4 +1,4 @@
-/** How far a target is, for those who watch it from whatever node. */
+/** The status of a target, for callers on any node. */
 
 import type { ScimStanding } from '#schemas/wire/scim-targets.ts'
 import { nextAttemptAt } from '#server/jobs/store.ts'

@@ -1,7 +1,7 @@
 /**
- * Makes an account of what a new user gives: name, address and password, in one commit with what follows from it. Who was
- * invited registers with the address that the invitation was sent to, which is thereby known to be theirs, and becomes a
- * member in the same commit. One that another account has claimed (claims.ts) is the user's once they have shown it.
+ * Creates an account from the input of a new user: name, address and password, in one commit with what follows from it. An
+ * invited user registers with the address of the invitation, which verifies it, and becomes a member in the same commit. An
+ * address that another account has claimed (claims.ts) belongs to the user once the user has proved it.
  */
 
 import { Role } from '#schemas/kinds/users/role.ts'

@@ -1,8 +1,8 @@
 /**
  * The first sign-in of a person through an identity provider: whether an account has the address of the person, and what
- * may be done about it. An address alone links nothing (CVE-2026-56666): an account that has verified it is proved by the
- * person, here and now. One that has not verified it is never offered for the address alone (keycloak#53041); it was made by
- * the person, or by an attacker who waits for the person to come (pre-hijacking, GHSA-g38m-r43w-p2q7).
+ * may be done about it. An address alone links nothing (CVE-2026-56666): an account that has verified it must be proved by
+ * the person, here and now. An account that has not verified it is never offered for the address alone (keycloak#53041): it
+ * was made by the person, or by an attacker who waits for the person to come (pre-hijacking, GHSA-g38m-r43w-p2q7).
  */
 
 import type { UpstreamIdentity } from '#server/broker/protocol.ts'

@@ -1,4 +1,4 @@
-/** One page for each way to prove who one is, besides the password. */
+/** One page for each factor besides the password. */
 
 import type { FormPage, PageContext } from '#server/http/pages/context.ts'
 import { definePage } from '#server/http/pages/definition.ts'

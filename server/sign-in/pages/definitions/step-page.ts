@@ -1,4 +1,4 @@
-/** What the pages of a sign-in are told, whatever they ask. */
+/** Shared data of the pages of a sign-in. */
 
 import type { FormPage } from '#server/http/pages/context.ts'
 

@@ -1,4 +1,6 @@
-/** The `claims` parameter (OIDC Core §5.5): names for the id token and userinfo, and who must sign in, and how. */
+/**
+ * The `claims` parameter (OIDC Core §5.5): claims of the id token and userinfo, the user who must sign in, and the level.
+ */
 
 import type { Agents } from '#server/tokens/agents/agents.ts'
 import { namedClaims } from '#server/tokens/claims/named.ts'

@@ -1,4 +1,4 @@
-/** Every resource that is asked for (RFC 8707) is one that the client may have. */
+/** Every requested resource (RFC 8707) is one that the client may use. */
 
 import { allowedResources } from '#server/tokens/access/audience.ts'
 import type { Step } from '../../authorize-request.ts'

@@ -1,4 +1,4 @@
-/** Every scope that is asked for is one that the client may have, and the agent that it is. */
+/** Every requested scope is allowed to the client and, where the client is an agent, to the agent. */
 
 import type { Agents } from '#server/tokens/agents/agents.ts'
 import type { Step } from '../../authorize-request.ts'

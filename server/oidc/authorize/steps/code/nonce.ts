@@ -1,4 +1,4 @@
-/** The nonce (OIDC Core §3.1.2.1) comes back in every id token: it must not be endless. */
+/** The nonce (OIDC Core §3.1.2.1) is in every id token: its length is limited. */
 
 import { invalidRequest } from '../../../errors.ts'
 import type { Step } from '../../authorize-request.ts'

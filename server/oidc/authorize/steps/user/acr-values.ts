@@ -1,4 +1,4 @@
-/** `acr_values` (OIDC Core §3.1.2.1): a wish, in order of preference. Values that there are not are no error. */
+/** `acr_values` (OIDC Core §3.1.2.1): wished levels in order of preference. Unknown values are no error. */
 
 import { levels } from '#server/sign-in/flow/levels.ts'
 import type { Step } from '../../authorize-request.ts'

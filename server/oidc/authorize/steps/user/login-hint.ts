@@ -1,4 +1,4 @@
-/** `login_hint` (OIDC Core §3.1.2.1) is what the sign-in form is filled with; nothing is looked up by it. */
+/** `login_hint` (OIDC Core §3.1.2.1) is filled into the sign-in form; no user is looked up by it. */
 
 import { printable } from '#server/users/names.ts'
 import type { Step } from '../../authorize-request.ts'

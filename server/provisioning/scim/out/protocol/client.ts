@@ -1,6 +1,6 @@
 /**
- * The requests of SCIM (RFC 7644 §3) to one target, by the guarded way out and never faster than it allows. An answer that is no
- * success is thrown as a refusal that says whether the resource, or the whole target, is the reason.
+ * The requests of SCIM (RFC 7644 §3) to one target, through the guarded client and never faster than the target allows. A
+ * response that is no success is thrown as a refusal that says whether the resource or the whole target is the reason.
  */
 
 import type { OutgoingRequest } from '#server/platform/outgoing/client.ts'

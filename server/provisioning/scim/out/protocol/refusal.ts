@@ -1,4 +1,4 @@
-/** Why a target did not take what it was sent. */
+/** Why a target refused a request. */
 
 export class ScimRefusal extends Error {
   override readonly name = 'ScimRefusal'
