@@ -60,8 +60,8 @@ const byOwner = (
 ): string | undefined => {
   if (!resource?.doc.ownerManagedAccess || !resource.doc.owner) return undefined
   if (user && isNamed(resource.doc.owner, user)) return 'the user owns the resource'
-  const given = shared.get(resource.id)
-  return scope === null ? given?.values().next().value : given?.get(scope)
+  // One that has lost its scopes is not the whole of what was shared of it.
+  return shared.get(resource.id)?.get(scope ?? '')
 }
 
 export const compileRules = ({ settings, policies, permissions }: Rules): Evaluator => {

@@ -162,4 +162,24 @@ describe.each(backends)('a resource of a user ($name)', (backend) => {
     )
     expect(await mayBob('write')).toBe(true)
   })
+  it('is shared by scope: the whole of it is not, where it loses its scopes later', async () => {
+    const album = { name: 'album', owner: 'alice', ownerManagedAccess: true }
+    const id = await site.register({ ...album, resource_scopes: ['read', 'write'] })
+    const shared = { resource: id, requester: 'bob', scopeName: 'read' }
+    const pat = await site.pat()
+    const tickets = '/authz/protection/permission/ticket'
+    expect((await site.json('POST', tickets, pat, shared)).status).toBe(201)
+    const asAlice = await site.tokenOf(site.api, site.alice, ['openid', 'uma_protection'])
+    const policy = { name: 'bob', scopes: ['read'], users: ['bob'] }
+    const policies = '/authz/protection/uma-policy'
+    expect((await site.json('POST', `${policies}/${id}`, asAlice, policy)).status).toBe(201)
+    const status = async (permission: string) =>
+      (await site.rpt(tokenOfBob, { audience: 'api', permission })).status
+    expect(await status('album#read')).toBe(200)
+    const path = `/authz/protection/resource_set/${id}`
+    await site.json('PUT', path, pat, { ...album, resource_scopes: [] })
+    expect(await status('album')).toBe(403)
+    await site.json('PUT', path, pat, { ...album, resource_scopes: ['read'] })
+    expect(await status('album')).toBe(200)
+  })
 })
