@@ -1,7 +1,7 @@
 /** The one error of received XML. It carries a code for the audit event and a sentence for the operator, never a value of the document beyond names. */
 
 export type Refusal =
-  /** More bytes than the limit: encoded, inflated, decoded or canonical. */
+  /** More bytes than the limit: encoded, inflated, decoded or canonical; or more elements and attributes than fit into it. */
   | 'too-large'
   /** Not base64, not DEFLATE, not UTF-8, or another declared encoding. */
   | 'encoding'

@@ -99,6 +99,23 @@ describe('a received document', () => {
     expect(refusal(elements)).toBe(undefined)
   })
 
+  it('has an element or attribute for 16 bytes of the limit at most: `<b/>` has four bytes', () => {
+    const most = MESSAGE_LIMIT / 16
+    const of = (count: number, limit?: number): string | undefined =>
+      refusal(`<a>${'<b/>'.repeat(count - 1)}</a>`, limit)
+    expect(of(most)).toBe(undefined)
+    expect(of(most + 1)).toBe('too-large')
+    const half = (most - 1) / 2
+    expect(refusal(`<a>${'<b c=""/>'.repeat(Math.floor(half))}</a>`)).toBe(undefined)
+    expect(refusal(`<a>${'<b xmlns=""/>'.repeat(Math.ceil(half))}</a>`)).toBe('too-large')
+    expect(of(METADATA_LIMIT / 16, METADATA_LIMIT)).toBe(undefined)
+    // Not well-formed at its end: it was refused before the parser came there.
+    expect(refusal(`<a>${'<b/>'.repeat(200_000)}`, METADATA_LIMIT)).toBe('too-large')
+    // As shortly as values can be written.
+    const values = '<AttributeValue>a</AttributeValue>'.repeat(1900)
+    expect(refusal(`<a>${values}</a>`)).toBe(undefined)
+  })
+
   it.each([
     ['two roots (GHSA-5p8w-2mvw-38pv)', '<a/><a/>'],
     ['an open element', '<a><b></a>'],
