@@ -31,6 +31,9 @@ const names = [
   'backchannel_client_notification_endpoint',
   'id_token_signed_response_alg',
   'authorization_signed_response_alg',
+  'default_max_age',
+  'default_acr_values',
+  'require_auth_time',
   'userinfo_signed_response_alg',
   'dpop_bound_access_tokens',
 ]

@@ -39,6 +39,9 @@ export const grantTypeUrns: Readonly<Record<string, (typeof grantTypes)[number]>
   'urn:ietf:params:oauth:grant-type:uma-ticket': 'uma-ticket',
 }
 
+/** The `acr` values of a sign-in, weakest first: one factor, two factors. */
+export const authenticationLevels = ['1', '2'] as const
+
 /** What a client may sign with its keys: asymmetric, and never `none`. */
 export const clientSigningAlgorithms = ['RS256', 'PS256', 'ES256', 'EdDSA', 'Ed25519'] as const
 
@@ -254,6 +257,22 @@ const spec = fields({
     description:
       'Other authorization servers that it gets ID-JAGs for by token exchange; none if empty.',
   }),
+  defaultMaxAge: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 315_360_000,
+      description:
+        'Seconds after which a sign-in is too old for a request without max_age (OIDC Registration §2).',
+    }),
+  ),
+  defaultAcrValues: Type.Optional(
+    Type.Array(oneOf(authenticationLevels), {
+      maxItems: 10,
+      uniqueItems: true,
+      description:
+        'Levels for a request that names none, the preferred first: 1 is one factor, 2 are two (OIDC Registration §2).',
+    }),
+  ),
   requirePar: flag(false, 'Only pushed authorization requests (RFC 9126).'),
   requirePkce: flag(
     false,

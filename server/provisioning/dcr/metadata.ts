@@ -9,7 +9,7 @@ import { type ClientDoc, grantTypeUrns } from '#schemas/kinds/clients/client.ts'
 import { textErrors } from '#server/storage/values.ts'
 import { invalidMetadata, invalidRedirectUri } from './errors.ts'
 
-type Form = 'text' | 'texts' | 'flag' | 'object'
+type Form = 'text' | 'texts' | 'flag' | 'number' | 'object'
 
 /** Metadata with a field of its own, under the name that it has in the document. */
 export const settings = {
@@ -25,6 +25,8 @@ export const settings = {
   backchannel_logout_uri: ['backchannelLogoutUri', 'text'],
   backchannel_token_delivery_mode: ['backchannelTokenDeliveryMode', 'text'],
   backchannel_client_notification_endpoint: ['backchannelClientNotificationEndpoint', 'text'],
+  default_max_age: ['defaultMaxAge', 'number'],
+  default_acr_values: ['defaultAcrValues', 'texts'],
   require_pushed_authorization_requests: ['requirePar', 'flag'],
   require_signed_request_object: ['requireSignedRequestObject', 'flag'],
   dpop_bound_access_tokens: ['dpopBoundAccessTokens', 'flag'],
@@ -58,12 +60,17 @@ const descriptive = {
   software_id: 'text',
   software_version: 'text',
   software_statement: 'text',
+  // What every id token, logout token and page at logout has.
+  require_auth_time: 'flag',
+  backchannel_logout_session_required: 'flag',
+  frontchannel_logout_session_required: 'flag',
 } as const satisfies Record<string, Form>
 
 interface Values {
   readonly text: string
   readonly texts: readonly string[]
   readonly flag: boolean
+  readonly number: number
   readonly object: Readonly<Record<string, unknown>>
 }
 
@@ -94,6 +101,7 @@ const fits: { readonly [F in Form]: (value: unknown, name: string) => boolean } 
   texts: (value) =>
     Array.isArray(value) && value.length <= mostTexts && value.every((one) => isText(one)),
   flag: (value) => typeof value === 'boolean',
+  number: (value) => Number.isSafeInteger(value),
   object: isObject,
 }
 
@@ -101,6 +109,7 @@ const words: { readonly [F in Form]: string } = {
   text: 'a text',
   texts: `a list of at most ${mostTexts} texts`,
   flag: 'true or false',
+  number: 'a whole number',
   object: 'an object',
 }
 

@@ -5,6 +5,7 @@
 
 import type { Doc } from '#schemas/json-schema.ts'
 import {
+  authenticationLevels,
   type ClientDoc,
   grantTypes,
   grantTypeUrns,
@@ -176,6 +177,14 @@ const checkFrontchannel = (
     )
 }
 
+const isLevel = (value: string): boolean => authenticationLevels.some((one) => one === value)
+
+/** Levels that there are not cannot be a default: they are left out, as they are of `acr_values`. */
+const levelsOf = ({ default_acr_values: wanted }: Metadata): Doc =>
+  wanted === undefined
+    ? {}
+    : { defaultAcrValues: [...new Set(wanted)].filter((one) => isLevel(one)) }
+
 /** Origins from which the pages of a public client call the token endpoint. */
 const originsOf = (uris: readonly URL[]): string[] => [
   ...new Set(uris.filter(isWeb).map(({ origin }) => origin)),
@@ -217,6 +226,7 @@ export const fieldsUnder = (metadata: Metadata, policy: Policy, scopes: readonly
   })
   return {
     ...Object.fromEntries(stated),
+    ...levelsOf(metadata),
     ...(metadata.frontchannel_logout_uri === undefined ? {} : { frontchannelLogout: true }),
     grantTypes: grants,
     tokenEndpointAuthMethod: method,

@@ -1,9 +1,9 @@
 /** The `acr` values of a sign-in, weakest first, and the methods that reach them (RFC 8176 names the methods). */
 
-export const singleFactor = '1'
-export const twoFactors = '2'
+import { authenticationLevels } from '#schemas/kinds/clients/client.ts'
 
-export const levels: readonly string[] = [singleFactor, twoFactors]
+export const levels: readonly string[] = authenticationLevels
+export const [singleFactor, twoFactors] = authenticationLevels
 
 /**
  * The method of a sign-in at an identity provider, as Entra ID names it; RFC 8176 has no name for it. By itself it counts as
