@@ -99,9 +99,28 @@ export const describeProgram = (): readonly DescribedGroup[] => {
   }))
 }
 
-/** The variables that the help names, with what they are for; the first that names one explains it. */
-export const variablesOf = (groups: readonly DescribedGroup[]): ReadonlyMap<string, string> => {
-  const found = new Map<string, string>()
+/** Variables without a flag: a process list shows flags, so that a secret is never one. */
+const withoutFlag: readonly (readonly [string, string])[] = [
+  ['BROWSER', 'browser that `iamctl login` opens'],
+  ['HTTPS_PROXY', 'proxy for requests of the command line; NO_PROXY lists hosts without it'],
+  ['IAMCTL_BOOTSTRAP_ADMIN_PASSWORD', 'password of the first administrator of an empty database'],
+  ['IAMCTL_BOOTSTRAP_ADMIN_PASSWORD_HASH', 'Argon2id hash of that password, instead of it'],
+  ['IAMCTL_CLIENT_ID', 'client that a pipeline signs in as'],
+  ['IAMCTL_CLIENT_SECRET', 'secret of that client'],
+  ['IAMCTL_CLIENT_SECRET_FILE', 'file with the secret of that client'],
+  ['IAMCTL_ID_TOKEN', 'token of GitLab CI (with --workload)'],
+  ['IAMCTL_MASTER_KEY', 'master key, instead of its file'],
+  ['IAMCTL_PASSWORD', 'password of the user to sign in as'],
+  ['IAMCTL_TOKEN', 'access token for the admin API, instead of a sign-in'],
+  // biome-ignore lint/suspicious/noTemplateCurlyInString: it is what people write
+  ['IAMCTL_VAR_NAME', 'value of ${var:NAME} in realm files'],
+]
+
+/** The variables that the help names, with what they are for, by name; the first option that names one explains it. */
+export const variablesOf = (
+  groups: readonly DescribedGroup[],
+): readonly (readonly [name: string, doc: string])[] => {
+  const found = new Map<string, string>(withoutFlag)
   const visit = ({ options, commands }: DescribedCommand): void => {
     for (const { doc } of options) {
       const [, text = '', name = ''] = /^(.*) \(([A-Z][A-Z_]+)\)$/.exec(doc) ?? []
@@ -110,5 +129,5 @@ export const variablesOf = (groups: readonly DescribedGroup[]): ReadonlyMap<stri
     for (const command of commands) visit(command)
   }
   for (const { commands } of groups) for (const command of commands) visit(command)
-  return found
+  return [...found].sort()
 }

@@ -96,7 +96,7 @@ const indexPage = (groups: readonly DescribedGroup[]): string =>
     '',
     ...table(
       ['variable', ''],
-      [...variablesOf(groups)].sort().map(([name, doc]) => [code(name), cell(doc)]),
+      variablesOf(groups).map(([name, doc]) => [code(name), cell(doc)]),
     ),
   ])
 
