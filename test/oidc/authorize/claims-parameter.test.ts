@@ -164,4 +164,23 @@ describe.each(backends)('claims that are asked for by name on $name', (backend) 
       codeOf(await person.open(authorizeUrl(site, client, asked)))
     }
   })
+
+  it.each([{ value: '2' }, { values: ['gold', '2'] }])(
+    'a voluntary acr %j is a wish, as acr_values are (OIDC Core §5.5.1.1)',
+    async (acr) => {
+      const client = await newClient({ defaultAcrValues: ['1'] })
+      const asked = { claims: JSON.stringify({ id_token: { acr } }) }
+      const person = await alice()
+      const silent = (more = {}) => authorizeUrl(site, client, { ...more, prompt: 'none' })
+      expect(answerOf(await person.open(silent(asked)))['error']).toBe('login_required')
+      for (const met of [{}, { ...asked, acr_values: '1' }])
+        expect(answerOf(await person.open(silent(met)))).toHaveProperty('code')
+      // Nobody has a second factor here: the sign-in is as good as it can be.
+      const { idToken } = await told(
+        client,
+        await newPerson(site).signIn(authorizeUrl(site, client, asked)),
+      )
+      expect(idToken['acr']).toBe('1')
+    },
+  )
 })

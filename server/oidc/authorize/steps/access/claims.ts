@@ -31,13 +31,16 @@ const memberOf = (claims: Wish, member: string): Wish =>
 const detailsOf = (wishes: Wish, name: string): Wish =>
   wishes[name] === undefined || wishes[name] === null ? {} : objectOf(wishes[name])
 
-/** Without values the claim is essential, and every id token has it: no value is (OIDC Core §5.5.1.1). */
-const essentialAcr = (wishes: Wish): Pick<AuthorizeRequest, 'essentialAcr'> => {
+/**
+ * Values of an essential claim must be met; those of a voluntary one are a wish, as `acr_values` are. Without values nothing is
+ * asked for: every id token has the claim (OIDC Core §5.5.1.1).
+ */
+const wantedAcr = (wishes: Wish): Pick<AuthorizeRequest, 'essentialAcr' | 'acrValues'> => {
   const { essential, value = [], values = [] } = detailsOf(wishes, 'acr')
   const wanted = [value, values].flat()
-  return essential === true && wanted.length > 0
-    ? { essentialAcr: wanted.filter((one) => typeof one === 'string') }
-    : {}
+  if (wanted.length === 0) return {}
+  const texts = wanted.filter((one) => typeof one === 'string')
+  return essential === true ? { essentialAcr: texts } : { acrValues: texts }
 }
 
 /** Of the id token and of userinfo, which are about the same user (OIDC Core §5.3.2). */
@@ -78,6 +81,6 @@ export const claims =
       idTokenClaims: await claimsWithin(agents, sent, idTokenClaims),
       userinfoClaims: await claimsWithin(agents, sent, userinfoClaims),
       ...subject(idToken, userinfo),
-      ...essentialAcr(idToken),
+      ...wantedAcr(idToken),
     }
   }
