@@ -15,6 +15,19 @@ type Key = Readonly<Record<string, unknown>>
 const privateMembers = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k', 'priv']
 const publicMembers = ['n', 'e', 'x', 'y']
 
+/** The curves of the key types that have one (RFC 7518 §6.2.1.1, RFC 8037 §2, RFC 8812 §3.1). */
+const curves = new Map<unknown, readonly string[]>([
+  ['EC', ['P-256', 'P-384', 'P-521', 'secp256k1']],
+  ['OKP', ['Ed25519', 'Ed448', 'X25519', 'X448']],
+])
+
+/** Whether the type of a key, and its curve, are understood; a key without a type is no key of another type (RFC 7517 §4.1). */
+export const isUnderstoodKey = ({ kty, crv }: Key): boolean => {
+  const known = curves.get(kty)
+  if (known) return typeof crv !== 'string' || known.includes(crv)
+  return typeof kty !== 'string' || kty === 'RSA' || kty === 'oct'
+}
+
 /** RFC 7518 §3.3, §3.5. */
 const shortestModulus = 2048
 /** Bits that OpenSSL verifies with. */

@@ -158,6 +158,29 @@ describe.each(anyBackend)('keys of a registered client on $name', (backend) => {
     expect(body.error_description).toContain(name)
   })
 
+  it('of a type or curve that is not understood are ignored beside another one (RFC 7517 §5)', async () => {
+    const { privateKey, jwk } = await newKey('own')
+    const unknown = [
+      { kty: 'LATTICE', kid: 'own', alg: 'ES256', pub: 'AAAA' },
+      { kty: 'EC', crv: 'P-1024', x: 'AAAA', y: 'AAAA', kid: 'own' },
+    ]
+    const metadata = { ...web, token_endpoint_auth_method: 'private_key_jwt' }
+    const token = await site.initialToken()
+    const jwks = { keys: [...unknown, jwk] }
+    const { status, body } = await site.register({ ...metadata, jwks }, token)
+    expect(status, JSON.stringify(body)).toBe(201)
+    expect(await authenticate(body.client_id, privateKey, 'own')).toEqual(accepted)
+    for (const keys of [
+      unknown,
+      [{ kty: 'LATTICE', priv: 'AAAA' }, jwk],
+      [{ ...jwk, kty: undefined }, jwk],
+      [{ ...jwk, x: undefined }, jwk],
+    ]) {
+      const refused = await site.register({ ...metadata, jwks: { keys } }, token)
+      expect([refused.status, refused.body.error]).toEqual([400, 'invalid_client_metadata'])
+    }
+  })
+
   it('must be public, and there is one place for them (RFC 7591 §2)', async () => {
     const { privateKey, jwk } = await newKey('own')
     const token = await site.initialToken()
