@@ -14,7 +14,7 @@ import { openKeychain } from './keychain.ts'
 import type { UserTokens } from './token-endpoint.ts'
 
 export interface KeptTokens {
-  /** Nothing where they are gone, or of another server. */
+  /** Undefined where they are gone, or of another server. */
   read(): Promise<UserTokens | undefined>
   /** Where it could be kept. */
   write(tokens: UserTokens): Promise<KeptIn>

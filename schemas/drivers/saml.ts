@@ -20,7 +20,7 @@ const otherUnspecified = 'urn:oasis:names:tc:SAML:2.0:nameid-format:unspecified'
 export const isUnspecified = (urn: string | undefined): boolean =>
   urn === undefined || urn === nameIdFormats.unspecified || urn === otherUnspecified
 
-/** The short name of a format that is given as either; nothing for one that is not offered. */
+/** The short name of a format that is given as either; undefined for one that is not offered. */
 export const nameIdFormatOf = (name: string): NameIdFormat | undefined =>
   name === otherUnspecified
     ? 'unspecified'

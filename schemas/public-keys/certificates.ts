@@ -6,7 +6,7 @@ import { keyObjectFault, type PublicKeyFault } from './public-keys.ts'
 /** In base64: a key and a signature alone are longer. To try a hundred thousand texts that are shorter takes seconds. */
 const leastLength = 128
 
-/** Exactly one: of several it would be unclear which is trusted. Nothing where the text is none. */
+/** Exactly one: of several it would be unclear which is trusted. Undefined where the text is none. */
 export const readCertificate = (value: string): X509Certificate | undefined => {
   const text = value.trim()
   if (text.length < leastLength) return undefined

@@ -34,7 +34,7 @@ export const pathText = ({ schema, name, sub }: AttributePath): string =>
 
 const written = /^(?:(urn:[\w:.-]+):)?([A-Za-z$][\w$-]*)(?:\.([\w$-]+))?$/i
 
-/** Nothing where the text is no attribute path (RFC 7644 §3.10). */
+/** Undefined where the text is no attribute path (RFC 7644 §3.10). */
 export const attributePath = (text: string): AttributePath | undefined => {
   const [, schema, name, sub] = written.exec(text) ?? []
   return name === undefined ? undefined : { schema, name, sub }

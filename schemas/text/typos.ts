@@ -34,7 +34,7 @@ export const distance = (a: string, b: string, most = Number.POSITIVE_INFINITY):
 /** Other spellings of one word: `redirect_uris`, `redirect-uris` and `redirectUris`. */
 const bare = (word: string): string => word.replaceAll(/[\s_-]/g, '').toLowerCase()
 
-/** The candidate that a word was probably meant to be, or nothing where none is close. */
+/** The candidate that a word was probably meant to be, or undefined where none is close. */
 export const nearest = (word: string, candidates: Iterable<string>): string | undefined => {
   const meant = bare(word)
   let best: string | undefined

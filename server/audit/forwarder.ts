@@ -109,7 +109,7 @@ export const createForwarder = (parts: ForwarderParts): Forwarder => {
   const { storage, outbox, emission, jobs, outgoing, readRecords, clock, logger } = parts
   const { db } = storage
 
-  /** Why the receiver does not have the batch; nothing when it has. */
+  /** Why the receiver does not have the batch; undefined when it has. */
   const send = async (
     settings: EmissionSettings,
     { records, body }: Batch,
@@ -137,7 +137,7 @@ export const createForwarder = (parts: ForwarderParts): Forwarder => {
     }
   }
 
-  /** One batch; nothing when there is more to send at once. */
+  /** One batch; undefined when there is more to send at once. */
   const step = async (signal: AbortSignal): Promise<Outcome | undefined> => {
     // Read, not remembered: what was set a moment ago on another node counts.
     const settings = await emission.read()

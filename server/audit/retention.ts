@@ -39,7 +39,7 @@ export const createForgetEvents = ({ storage, totals, master }: RetentionParts):
       statement(db.deleteFrom('audit_events').where('realm', '=', realm).where('id', 'in', part)),
     ])
 
-  /** How many events of the oldest block it removed; nothing when none is due. */
+  /** How many events of the oldest block it removed; undefined when none is due. */
   const step = async (realm: string, olderThan: number): Promise<number | undefined> => {
     const block = await oldest(realm)
     if (!block || block.newest_at >= olderThan) return undefined

@@ -21,7 +21,7 @@ export interface StreamOptions {
 }
 
 export interface EventStreams {
-  /** Nothing where too many are open. */
+  /** Undefined where too many are open. */
   open(options: StreamOptions): Readable | undefined
   /** Ends all of them. */
   close(): void

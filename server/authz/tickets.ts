@@ -42,7 +42,7 @@ export interface Tickets {
   create(ticket: NewTicket): { readonly ticket: string; readonly statements: Statement[] }
   /** Around those of `create`: fails the guard `permission-ticket-limit` where more of the resource server could be used then. */
   within(clientId: string, most: number, statements: readonly Statement[]): Statement[]
-  /** Nothing for a ticket that has expired, was used, or is another realm's or another requester's. */
+  /** Undefined for a ticket that has expired, was used, or is another realm's or another requester's. */
   find(realm: string, ticket: string, requesterId: string): Promise<Ticket | undefined>
   /** Fails the guard `permission-ticket` where another request has used it. */
   use(id: string): Statement

@@ -128,7 +128,7 @@ export const openBroker = (needs: BrokerNeeds) => {
     return provider
   }
 
-  /** What we are to a provider, for its operator; nothing where it does not exist or its protocol has none. */
+  /** What we are to a provider, for its operator; undefined where it does not exist or its protocol has none. */
   const describe = async (issuer: Issuer, alias: string): Promise<string | undefined> => {
     const provider = await providers.findAny(issuer.view, alias)
     const endpoint = brokerUrl(issuer, alias, 'endpoint')
@@ -228,7 +228,7 @@ export const openBroker = (needs: BrokerNeeds) => {
 
     /**
      * Cookies do not travel with a cross-site POST: the answer waits with its trip, and the browser fetches it by a GET of the
-     * same address with this query. Nothing where no trip waits for it.
+     * same address with this query. Undefined where no trip waits for it.
      */
     receive: async (
       issuer: Issuer,

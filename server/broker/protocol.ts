@@ -116,7 +116,7 @@ export interface EndedUpstream {
   readonly sessions?: readonly string[] | undefined
   /** Until when the message would be accepted a second time, in epoch milliseconds, and its id. */
   readonly replay?: { readonly id: string; readonly until: number } | undefined
-  /** What the browser takes back to the provider; nothing where the status of our answer says it all. */
+  /** What the browser takes back to the provider; undefined where the status of our answer says it all. */
   readonly answer?: ((isEnded: boolean) => Promise<Departure | undefined>) | undefined
 }
 
@@ -149,7 +149,7 @@ export interface BrokerProtocol {
   ): Promise<Readonly<Record<string, unknown>>>
   /** New tokens for the refresh token among these; throws `UpstreamRefused`. */
   refresh?(provider: Provider, before: UpstreamTokens): Promise<UpstreamTokens>
-  /** Takes our sign-out to the provider; nothing where it offers none. */
+  /** Takes our sign-out to the provider; undefined where it offers none. */
   logout?(
     provider: Provider,
     session: UpstreamSession,

@@ -82,7 +82,7 @@ export const createProviders = ({
         .filter((provider) => isUsable(provider, use))
         .sort((a, b) => a.alias.localeCompare(b.alias)),
 
-    /** Nothing where it is not there, is disabled, or its protocol has no code. */
+    /** Undefined where it is not there, is disabled, or its protocol has no code. */
     find: async (view: RealmView, alias: string, use: Use): Promise<Provider | undefined> => {
       const document = await view.get(IdentityProvider.kind, alias)
       return document && isUsable(listed(document), use) ? open(document) : undefined

@@ -29,7 +29,7 @@ export type DirectoryCheck =
     }
 
 export interface DirectoryAccount {
-  /** Failures that leave the account unlocked in the directory; nothing where it locks none, or does not say. */
+  /** Failures that leave the account unlocked in the directory; undefined where it locks none, or does not say. */
   readonly mostFailures: number | undefined
   /**
    * `recognise` is told whose entry a name has led to, before the password is looked at. Throws `DirectoryUnavailable`, and what
@@ -39,7 +39,7 @@ export interface DirectoryAccount {
 }
 
 export interface DirectoryPasswords {
-  /** The account that a directory decides about; nothing where the password is kept here. */
+  /** The account that a directory decides about; undefined where the password is kept here. */
   accountOf(
     attempt: Omit<Attempt, 'password'>,
     user: UserRow | undefined,

@@ -76,7 +76,7 @@ const tlsFindings = ({ tls }: Connection, where: string, now: number): Finding[]
       ]
 }
 
-/** The one attribute of one entry; nothing where it cannot be read. */
+/** The one attribute of one entry; undefined where it cannot be read. */
 const valueAt = async (
   connection: Connection,
   base: string,

@@ -9,7 +9,7 @@ import { Problem, type ProblemCode, problems } from '#schemas/problems.ts'
 import { isBrokenOff } from '#server/platform/broken-off.ts'
 import type { Place } from './route-table.ts'
 
-/** Gives errors of higher floors their problem; nothing when it does not know the error. */
+/** Gives errors of higher floors their problem; undefined when it does not know the error. */
 export type MapError = (error: unknown) => Problem | undefined
 
 export interface ProblemDocument {

@@ -18,7 +18,7 @@ export interface PollTimes {
 }
 
 export interface LoopOptions {
-  /** Returns after how many milliseconds to look again, 0 for at once; nothing where there is no reason to. */
+  /** Returns after how many milliseconds to look again, 0 for at once; undefined where there is no reason to. */
   readonly look: () => Promise<number | undefined>
   /** Whether it is woken at this moment when another node makes work. */
   readonly hears: () => boolean

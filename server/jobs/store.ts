@@ -112,7 +112,7 @@ export const createJobStore = ({ db, dialect }: Pick<Storage, 'db' | 'dialect'>)
       ]
     },
 
-    /** When the next job may be taken; nothing where there is none. */
+    /** When the next job may be taken; undefined where there is none. */
     nextAt: async (lanes: Lanes): Promise<number | undefined> => {
       const { rows } = await sql<{ at: number | null }>`
         select next_at as at from jobs where ${eligible(lanes)} order by next_at limit 1`.execute(
@@ -234,7 +234,7 @@ export const isJobWaiting = async (
   return row !== undefined
 }
 
-/** When the job of a lane is tried again after a failure; nothing where none has failed. */
+/** When the job of a lane is tried again after a failure; undefined where none has failed. */
 export const nextAttemptAt = async (
   { db }: Pick<Storage, 'db'>,
   { queue, target }: { readonly queue: string; readonly target: string },

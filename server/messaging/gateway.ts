@@ -33,7 +33,7 @@ export const exchange = (outgoing: Outgoing, request: OutgoingRequest): Promise<
 
 export const isTaken = (status: number): boolean => status >= 200 && status < 300
 
-/** The body as JSON; nothing where it is none. */
+/** The body as a JSON object; empty where it is none. */
 export const jsonOf = ({ body }: OutgoingResponse): Readonly<Record<string, unknown>> => {
   try {
     const value: unknown = JSON.parse(Buffer.from(body).toString())

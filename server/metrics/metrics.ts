@@ -76,7 +76,7 @@ const names = {
   scim: 'svc_scim_provisioned_total',
 } as const
 
-/** What became of an admin write; nothing where it was neither done nor denied. */
+/** What became of an admin write; undefined where it was neither done nor denied. */
 export const outcomeOf = (status: number): WriteOutcome | undefined => {
   if (status >= 200 && status < 300) return 'success'
   return status === 401 || status === 403 ? 'denied' : undefined

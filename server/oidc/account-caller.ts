@@ -30,9 +30,9 @@ export interface AccountCallerParts extends UserTokenParts {
 
 export interface Account {
   readonly user: UserRow
-  /** What the sign-in behind the request was worth; nothing where the token does not say. */
+  /** What the sign-in behind the request was worth; undefined where the token does not say. */
   readonly acr: string | undefined
-  /** When the user signed in, and the session that came of it; nothing where the token does not say. */
+  /** When the user signed in, and the session that came of it; undefined where the token does not say. */
   readonly signedInAt: number | undefined
   readonly sid: string | undefined
   /** None where a token speaks for the user. */

@@ -25,7 +25,7 @@ const isApprovalPage = (page: string | undefined): page is ApprovalPage =>
 /** Below the issuer; its id comes after it. */
 export const agentConfirmPath = approvalPages.agent
 
-/** For the pages of one request; nothing where the id is none that was made. */
+/** For the pages of one request; undefined where the id is none that was made. */
 export const approvalHandle = (kind: ApprovalPage, id: string): string | undefined =>
   approvalId.test(id) ? `${kind}-${id}` : undefined
 
@@ -64,7 +64,7 @@ const sectionOf = (handle: string): AccountPath | undefined =>
 export const wantsStrength = (handle: string): boolean =>
   sectionOf(handle) !== undefined && handle.endsWith(`-${strong}`)
 
-/** Where a handle leads; nothing for those that are not of these pages. */
+/** Where a handle leads; undefined for those that are not of these pages. */
 export const ownPage = (realm: string, given: string): string | undefined => {
   const handle = wantsFreshness(given) ? given.slice(0, -fresh.length) : given
   const [page, code = '', ...others] = handle.split('-')

@@ -168,7 +168,7 @@ export const openSaml = (needs: SamlNeeds) => {
     publishedKeys: createPublishedKeys({ issuers, realmKeys, signingKeys, clock }),
   })
 
-  /** Nothing unless the handle is of a request for single sign-on that waits for this browser. */
+  /** Undefined unless the handle is of a request for single sign-on that waits for this browser. */
   const findPending: FindPending = async (request, realm, handle) => {
     const found = await trip.findOf(request, realm, handle)
     if (!found) return undefined

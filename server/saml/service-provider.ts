@@ -67,7 +67,7 @@ const providerOf = perDocument((document): ServiceProvider => {
   }
 })
 
-/** Nothing for one that does not exist or is disabled: from outside they are the same. */
+/** Undefined for one that does not exist or is disabled: from outside they are the same. */
 export const findServiceProvider = async (
   { view }: Pick<Issuer, 'view'>,
   entityId: string,

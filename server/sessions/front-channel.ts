@@ -23,7 +23,7 @@ export interface AfterLogout {
   readonly application?: string | undefined
 }
 
-/** For the transaction that ends the session, and where the browser goes then; nothing where no service provider has to be told. */
+/** For the transaction that ends the session, and where the browser goes then; undefined where no service provider has to be told. */
 export type BeginSamlLogout = (
   issuer: Issuer,
   sid: string,

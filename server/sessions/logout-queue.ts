@@ -8,7 +8,7 @@ import { OutgoingError } from '#server/platform/outgoing/errors.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { type EndedSession, logoutQueue } from './endings.ts'
 
-/** Nothing where the client is not one of the protocol. */
+/** Undefined where the client is not one of the protocol. */
 export type TellLogout = (
   job: Job<EndedSession>,
   issuer: Issuer,

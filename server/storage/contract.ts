@@ -62,7 +62,7 @@ export interface Storage {
   listening(): boolean
   /**
    * A mark of what is committed: as long as it is the same, whatever was read since it was first seen is still so, but for
-   * audit events. It may change for no reason. Nothing where the database has to be asked for it; see `Dialect`.
+   * audit events. It may change for no reason. Undefined where the database has to be asked for it; see `Dialect`.
    */
   mark(): string | undefined
   /** As `mark`, of the realms and their configuration alone. */

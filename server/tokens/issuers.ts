@@ -16,7 +16,7 @@ export interface Issuer {
   readonly mark?: string | undefined
 }
 
-/** Nothing for a realm that does not exist or is switched off: from outside they are the same. */
+/** Undefined for a realm that does not exist or is switched off: from outside they are the same. */
 export interface Issuers {
   /** Without a query, as last known: where no user is involved. */
   known(realm: string): Promise<Issuer | undefined>

@@ -16,7 +16,7 @@ export interface Scope {
   readonly outer: Scope | undefined
 }
 
-/** What a prefix is bound to; nothing where it is not. */
+/** What a prefix is bound to; undefined where it is not. */
 export const boundTo = (scope: Scope | undefined, prefix: string): string | undefined =>
   scope === undefined ? undefined : (scope.own[prefix] ?? boundTo(scope.outer, prefix))
 

@@ -7,7 +7,7 @@ import { dryRunOf } from '../changeset.ts'
 import { hasWork } from '../plan.ts'
 import { planFiles, planningOptions, type Reading, refuseUnplanned, validFiles } from './estate.ts'
 
-/** Nothing where the realm is as the files say already. */
+/** Undefined where the realm is as the files say already. */
 export const plannedChangeset = async (
   reading: Reading,
   {

@@ -13,7 +13,7 @@ const hostOf = (uri: string): string | undefined => {
   return url?.protocol === 'https:' ? url.hostname : undefined
 }
 
-/** Nothing where there is none, or where it is at another host. */
+/** Undefined where there is none, or where it is at another host. */
 export const logoOf = ({ logoUri, redirectUris }: LogoOwner): string | undefined => {
   if (logoUri === undefined || logoUri.startsWith('data:')) return logoUri
   const host = hostOf(logoUri)

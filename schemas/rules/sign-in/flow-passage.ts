@@ -21,7 +21,7 @@ type Execution = FlowDoc['authenticationExecutions'][number]
 interface Passage {
   readonly known: boolean
   readonly proved: boolean
-  /** The first thing that stops users who have no factor yet; nothing where they have a way through. */
+  /** The first thing that stops users who have no factor yet; undefined where they have a way through. */
   readonly stop?: FieldError | undefined
 }
 

@@ -18,7 +18,7 @@ const isEnabled = (view: RealmView, { username, enabled }: UserRow): boolean => 
   return document ? contentOf<UserDoc>(document).enabled : enabled === 1
 }
 
-/** Why no token is issued, whatever the policies say; nothing where policies decide. */
+/** Why no token is issued, whatever the policies say; undefined where policies decide. */
 export const barOf = (
   view: RealmView,
   resourceServer: TokenClient,

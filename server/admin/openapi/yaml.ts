@@ -21,7 +21,7 @@ const scalar = (value: unknown): string =>
 
 const isNested = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** Nothing where it is longer than `room`. */
+/** Undefined where it is longer than `room`. */
 const inLine = (value: unknown, room: number): string | undefined => {
   if (!isNested(value)) return scalar(value)
   const parts: string[] = []

@@ -52,7 +52,7 @@ export type Evaluate = (question: Question) => ResourceAnswer
 
 export type Evaluator = (facts: Facts) => Evaluate
 
-/** What the owner's will says about the scope; nothing where it is not asked for. */
+/** Why the owner, or a share of the owner, permits the scope; undefined where neither does. */
 const byOwner = (
   resource: Resource | undefined,
   scope: string | null,

@@ -146,7 +146,7 @@ export const createTrips = ({ storage, clock, key: bytes }: TripsParts) => {
       return result?.count === 1
     },
 
-    /** The trip of this browser, which goes on; nothing where none waits, or another browser began it. */
+    /** The trip of this browser, which goes on; undefined where none waits, or another browser began it. */
     look: async (
       place: Place,
       state: string | undefined,
@@ -159,7 +159,7 @@ export const createTrips = ({ storage, clock, key: bytes }: TripsParts) => {
     },
 
     /**
-     * Ends the trip of this browser and returns it; nothing where none waits, or another browser began it. Nothing of the
+     * Ends the trip of this browser and returns it; undefined where none waits, or another browser began it. Nothing of the
      * answer has been looked at before: a refused answer cannot be tried again.
      */
     end: async (

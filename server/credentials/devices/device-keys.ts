@@ -42,7 +42,7 @@ export const signatureSchema: JsonSchema = {
   pattern: '^[A-Za-z0-9_-]{86}$',
 }
 
-/** What is stored of a key; nothing where it is none. */
+/** What is stored of a key; undefined where it is none. */
 export const publicPart = ({ kty, crv, x, y }: DeviceJwk): DeviceJwk | undefined => {
   const jwk: DeviceJwk | undefined =
     kty === 'EC' && crv === 'P-256' && y !== undefined

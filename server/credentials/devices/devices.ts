@@ -72,7 +72,7 @@ export interface Devices {
   }
   /** An enrolment that waits for its signature. */
   started(realm: string, deviceId: string): Promise<DeviceEnrolmentRow | undefined>
-  /** Nothing where the signature is not of the key. */
+  /** Undefined where the signature is not of the key. */
   enrol(
     enrolment: DeviceEnrolmentRow,
     device: NewDevice,

@@ -56,7 +56,7 @@ export const otpEnrolment = ({
 
     parametersOf,
 
-    /** Nothing where the code is wrong. */
+    /** Undefined where the code is wrong. */
     finish: (
       { id: userId, realm }: UserRow,
       { otpPolicyLookAroundWindow: window }: SettingsDoc,
@@ -120,7 +120,7 @@ export const passkeyEnrolment = ({
     begin: (settings: SettingsDoc, user: UserRow): Promise<object> =>
       passkeys.creationOptions(settings, user, audienceOf(user)),
 
-    /** Nothing where the answer is none; `response` is its JSON. */
+    /** Undefined where the answer is none; `response` is its JSON. */
     finish: async (
       settings: SettingsDoc,
       user: UserRow,

@@ -47,7 +47,7 @@ export const otpauthUri = (
   return `otpauth://totp/${by}:${of}?secret=${secret}&issuer=${by}&algorithm=${algorithm}&digits=${digits}&period=${period}`
 }
 
-/** The time step that the code belongs to; nothing where it belongs to none that counts. */
+/** The time step that the code belongs to; undefined where it belongs to none that counts. */
 export const timeStepOf = (
   { secret, algorithm, digits, period }: OtpParameters,
   code: string,

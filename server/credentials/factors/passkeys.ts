@@ -56,7 +56,7 @@ export interface Passkeys {
   arePossible(settings: SettingsDoc): boolean
   of(userId: string): Promise<CredentialRow[]>
   creationOptions(settings: SettingsDoc, user: UserRow, audience: Audience): Promise<object>
-  /** Nothing where the answer is none. */
+  /** Undefined where the answer is none. */
   register(
     settings: SettingsDoc,
     user: UserRow,
@@ -72,7 +72,7 @@ export interface Passkeys {
   ): Promise<object>
   /** The user that the key says it belongs to. */
   ownerOf(response: string): string | undefined
-  /** Nothing where the signature is none of this user's keys. */
+  /** Undefined where the signature is none of this user's keys. */
   verify(
     settings: SettingsDoc,
     user: UserRow,

@@ -195,7 +195,7 @@ const bothRows = preparedQuery(
       .where('subject', 'in', [user, address]),
 )
 
-/** What is stored under the two; nothing where nothing has failed yet. */
+/** What is stored under the two; undefined where nothing has failed yet. */
 export const seenGuards = async (
   db: Kysely<Tables>,
   user: Guard,
@@ -262,7 +262,7 @@ export const addressFailure = (
 
 /**
  * The user's counter is compared and swapped, because the event of a lock is part of the same commit. `seen` are the
- * failures that still count; nothing where there is no row.
+ * failures that still count; undefined where there is no row.
  */
 export const userFailure = (
   db: Kysely<Tables>,

@@ -105,7 +105,7 @@ export const partsOf = (dn: string): readonly string[] => {
 export const comparableDn = (dn: string): string =>
   plainDn.test(dn) ? dn.toLowerCase() : partsOf(dn).join(',')
 
-/** The comparable form of a DN that is the base or lies below it, and nothing for another. */
+/** The comparable form of a DN that is the base or lies below it, and undefined for another. */
 export const dnWithin = (base: string): ((dn: string) => string | undefined) => {
   const wanted = partsOf(base)
   const above = comparableDn(base)

@@ -80,7 +80,7 @@ const guidOf = (bytes: Buffer): string => {
   ].join('-')
 }
 
-/** What names the entry for as long as it exists, through renames and moves; nothing where it has none. */
+/** What names the entry for as long as it exists, through renames and moves; undefined where it has none. */
 export const stableIdOf = (entry: Entry, attribute: string): string | undefined => {
   const bytes = entry.bytes(attribute)
   if (bytes === undefined || bytes.length === 0) return undefined

@@ -25,7 +25,7 @@ const filterFor = ({ userSearchFilter, attributes }: Directory, wanted: Wanted) 
         idValueOf(attributes.uuid, wanted.subject),
       )
 
-/** Nothing where there is none, or more than one: a name that two users have identifies neither. */
+/** Undefined where there is none, or more than one: a name that two users have identifies neither. */
 export const findPerson = async (
   connection: Connection,
   directory: Directory,

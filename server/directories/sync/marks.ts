@@ -71,7 +71,7 @@ export const createMark = (before?: string) => {
       }
       if (at >= latest - overlapMs) late.set(change.subject, change)
     },
-    /** Nothing where no entry tells when it changed. Entries that failed are read again. */
+    /** Null where no entry tells when it changed. Entries that failed are read again. */
     text: (isFailed: (subject: string) => boolean): string | null => {
       if (time === '') return null
       const remembered = [...late.values()].filter(({ subject, at, number }) => {

@@ -44,7 +44,7 @@ export const createSyncState = ({
   return {
     read,
 
-    /** Nothing where another sync of the directory runs. */
+    /** Undefined where another sync of the directory runs. */
     take: async ({ id: provider, realm }: Directory): Promise<Lease | undefined> => {
       const now = clock.now()
       const lease = newId()

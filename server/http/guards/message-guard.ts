@@ -16,7 +16,7 @@ export interface MessageFault {
   readonly detail: string
 }
 
-/** What is wrong with the request line and headers; nothing for a message that has one reading. */
+/** What is wrong with the request line and headers; undefined for a message that has one reading. */
 export const messageFault = ({
   httpVersion,
   rawHeaders,

@@ -11,7 +11,7 @@ const dotSegment = /(?:^|[/\\])\.{1,2}(?:[/\\]|$)/
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what it looks for
 const control = /[\u0000-\u001f\u007f]/
 
-/** What is wrong with the path; nothing for a path in the one accepted spelling. Few need the pattern of their route. */
+/** What is wrong with the path; undefined for a path in the one accepted spelling. Few need the pattern of their route. */
 export const pathFault = (
   path: string,
   patternOf: () => string | undefined,

@@ -37,7 +37,7 @@ export interface PushedRequests {
     parameters: Parameters,
     more: Readonly<Record<string, string>>,
   ): { requestUri: string; statements: Statement[] }
-  /** Nothing unless the client pushed it, within the last minute, and no code came of it. */
+  /** Undefined unless the client pushed it, within the last minute, and no code came of it. */
   find(realm: string, clientId: string, requestUri: string): Promise<PushedRequest | undefined>
   /** Refused by the database (a unique ConstraintError of replay_guards) when a code came of it before. */
   use(realm: string, id: string): Statement[]

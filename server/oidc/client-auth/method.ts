@@ -28,11 +28,11 @@ export const wrongCredentials = 'its credentials are wrong'
 
 export interface ClientAuthMethod {
   readonly name: ClientAuthMethodName
-  /** What the request presents this way; nothing where it uses another. Throws where it is malformed. */
+  /** What the request presents this way; undefined where it uses another. Throws where it is malformed. */
   presented(request: FastifyRequest, form: Parameters): Presented | undefined
   /** Whether a client that is registered like this may use it. */
   suits(client: ClientDoc): boolean
-  /** What is wrong, for the log and the audit event alone; nothing where the client has proven itself. */
+  /** What is wrong, for the log and the audit event alone; undefined where the client has proven itself. */
   verify(attempt: Attempt): Promise<string | undefined>
   /** Where the realm has to be set up for it; every realm offers the others. */
   isOffered?(settings: SettingsDoc): boolean

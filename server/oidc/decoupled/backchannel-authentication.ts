@@ -117,7 +117,7 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
   const { issuers, authenticateClient, users, sessions, verifier, mint, storage, post } = parts
   const { requests, messageFor, parametersOf, recordRefusal, agents } = parts
 
-  /** Nothing where the user has none for the client: no token could be issued. */
+  /** Undefined where the user has none for the client: no token could be issued. */
   const subjectOf = async (
     issuer: Issuer,
     client: TokenClient,

@@ -28,7 +28,7 @@ export interface Wanted {
 }
 
 export interface Confirmations {
-  /** The decision of the user, or the question that waits for it; a new one where there is neither. Nothing where too many wait. */
+  /** The decision of the user, or the question that waits for it; a new one where there is neither. Undefined where too many wait. */
   of(wanted: Wanted): Promise<DelegationConfirmationRow | undefined>
   /** The questions that wait for the user, those that expire first in front. */
   waiting(realm: string, userId: string): Promise<DelegationConfirmationRow[]>

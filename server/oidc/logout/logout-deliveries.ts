@@ -28,7 +28,7 @@ const longestAnswer = 64 * 1024
 export const logoutDeliveries = (parts: LogoutDeliveryParts): TellLogout => {
   const { storage, clock, outgoing, mint, subjects } = parts
 
-  /** Nothing where the user is gone, or has no subject any more: the session's id is enough (§2.4). */
+  /** Undefined where the user is gone, or has no subject any more: the session's id is enough (§2.4). */
   const subjectOf = async (
     { view }: Issuer,
     client: TokenClient,

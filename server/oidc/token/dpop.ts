@@ -49,7 +49,7 @@ export interface Dpop {
    */
   checkNonce(issuer: Issuer, request: FastifyRequest, form: Parameters): void
   /**
-   * Where tokens are issued: the thumbprint of the key that they will be bound to. Nothing where the request has no
+   * Where tokens are issued: the thumbprint of the key that they will be bound to. Undefined where the request has no
    * proof and the client needs none.
    */
   provenKey(
@@ -120,7 +120,7 @@ const sameAddress = (given: unknown, address: string): boolean => {
   return url.href === URL.parse(address)?.href
 }
 
-/** The claims of a proof that nothing has verified; nothing where it has no readable ones. */
+/** The claims of a proof that nothing has verified; undefined where it has no readable ones. */
 const unverified = (proof: string): JWTPayload | undefined => {
   if (proof.length > longestProof) return undefined
   try {

@@ -197,7 +197,7 @@ export const askedFor = async (
   return { questions, isEverything }
 }
 
-/** The resource with its granted scopes; nothing where none is. */
+/** The resource with its granted scopes; undefined where none is. */
 export const grantedIn = (
   { resource, status, scopes }: ResourceAnswer,
   withNames: boolean,

@@ -16,7 +16,7 @@ export interface PeerCertificate {
 
 const timeoutMs = 5000
 
-/** Nothing for an address without TLS, and where the server shows no certificate. */
+/** Undefined for an address without TLS, and where the server shows no certificate. */
 export const peerCertificate = async (
   outgoing: Pick<Outgoing, 'resolve'>,
   url: string,

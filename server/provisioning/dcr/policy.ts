@@ -30,7 +30,7 @@ export const allowedGrants = ({
 }: Pick<Policy, 'allowedGrantTypes'>): readonly GrantType[] =>
   allowedGrantTypes.length > 0 ? allowedGrantTypes : defaultGrants
 
-/** The short name of a grant type, however it is written; nothing where there is no such type. */
+/** The short name of a grant type, however it is written; undefined where there is no such type. */
 export const grantNamed = (name: string): GrantType | undefined =>
   own(grantTypeUrns, name) ?? grantTypes.find((one) => one === name)
 

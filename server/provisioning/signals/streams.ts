@@ -52,7 +52,7 @@ export interface Streams {
   isAny(): Promise<boolean>
   /** Streams that are polled, and were not since then although they are enabled. */
   idleSince(time: number): Promise<SignalStreamRow[]>
-  /** Nothing where the client has as many as it may. Fails on a unique rule where another request was faster. */
+  /** Undefined where the client has as many as it may. Fails on a unique rule where another request was faster. */
   create(
     owner: Pick<SignalStreamRow, 'realm' | 'client_id'>,
     stream: NewStream,
@@ -62,7 +62,7 @@ export interface Streams {
   stop(id: string, status: 'paused' | 'disabled', reason: string): Statement
   /** Fails with the guard `verification-interval` where a verification was asked for less than `intervalMs` ago. */
   noteVerification(id: string, intervalMs: number): Statement
-  /** The receiver has called: nothing where that was written a short time ago. */
+  /** The receiver has called: no statement where that was written a short time ago. */
   noteActivity(stream: SignalStreamRow): Statement[]
   remove(id: string): Statement
   /**

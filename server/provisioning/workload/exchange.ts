@@ -73,7 +73,7 @@ export type Exchange = (
   request: ExchangeRequest,
 ) => Promise<ExchangeAnswer | undefined>
 
-/** Returns nothing where it refuses: the caller learns no reason. */
+/** Returns undefined where it refuses: the caller learns no reason. */
 export const createExchange = (parts: ExchangeParts): Exchange => {
   const { judge, mint, agents, recorder, refusals, metrics, perIssuer } = parts
 

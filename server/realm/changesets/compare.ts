@@ -200,7 +200,7 @@ export interface Comparing {
   readonly caller: Caller
 }
 
-/** Nothing where there is no such realm. */
+/** Undefined where there is no such realm. */
 export const compareRealm = async (
   realm: string,
   request: CompareRequest,

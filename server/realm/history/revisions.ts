@@ -101,7 +101,7 @@ export const changeOf = (row: RevisionOperationRow, vault: Vault): ChangesetChan
   }
 }
 
-/** The text of a RevisionDetail, written out bit by bit; nothing where there is no such revision. */
+/** The text of a RevisionDetail, written out bit by bit; undefined where there is no such revision. */
 export const revisionDetail = async (
   { db, vault }: { readonly db: Kysely<Tables>; readonly vault: Vault },
   realm: string,

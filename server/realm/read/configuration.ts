@@ -62,7 +62,7 @@ export interface AtRevision<T> {
   readonly documents: Map<string, T>
 }
 
-/** Nothing where there is no such realm. */
+/** Undefined where there is no such realm. */
 export const readAtOneRevision = async <C extends Column, T>(
   db: Kysely<Tables>,
   realm: string,
@@ -122,7 +122,7 @@ const everyColumn = [
   'updated_at',
 ] as const
 
-/** Nothing where there is no such realm. */
+/** Undefined where there is no such realm. */
 export const readConfiguration = async (
   db: Kysely<Tables>,
   realm: string,

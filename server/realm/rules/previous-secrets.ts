@@ -40,7 +40,7 @@ export const keepClientSecret = (
   )
 }
 
-/** Nothing where the secret was never replaced. */
+/** Undefined where the secret was never replaced. */
 export const replacedClientSecret = (
   { db }: Db,
   clientId: string,

@@ -267,7 +267,7 @@ const deletedIn = async (
   return deleted
 }
 
-/** Nothing where there is no such realm, or no such revision of it. */
+/** Undefined where there is no such realm, or no such revision of it. */
 export const exportRealm = async (
   db: Kysely<Tables>,
   realm: string,

@@ -34,7 +34,7 @@ const headerOf = (issuer: Issuer): Buffer => {
   return Buffer.concat([header, sourceIdOf(issuer)])
 }
 
-/** The handle of an artifact of this issuer; nothing for anything else. */
+/** The handle of an artifact of this issuer; undefined for anything else. */
 const handleOf = (issuer: Issuer, artifact: string): Buffer | undefined => {
   const bytes = Buffer.from(artifact, 'base64')
   const isOurs =

@@ -127,7 +127,7 @@ const writable = (value: string): string => value.toWellFormed().replace(unwrita
 
 export type AttributesOf = ReturnType<typeof createAttributes>
 
-/** Nothing where there is none: the schema wants at least one. */
+/** Undefined where there is none: the schema wants at least one. */
 export const attributeStatement = (attributes: readonly Attribute[]): Template | undefined =>
   attributes.length === 0
     ? undefined

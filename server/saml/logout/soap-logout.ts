@@ -53,7 +53,7 @@ const answerIn = (
   return readSigned(received, { root, path, keys: provider.keys }).element
 }
 
-/** A reason to try again; nothing where the session there is over. */
+/** A reason to try again; undefined where the session there is over. */
 const problemOf = (
   received: string,
   asked: {

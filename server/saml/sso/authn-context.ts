@@ -70,7 +70,7 @@ const rank = (level: string): number => levels.indexOf(level)
 const knownLevels = ({ classes: names }: RequestedContext): string[] =>
   names.flatMap((name) => classOf(name)?.level ?? [])
 
-/** The class to assert; nothing where the session does not meet what is asked. */
+/** The class to assert; undefined where the session does not meet what is asked. */
 export const metClass = (
   requested: RequestedContext | undefined,
   session: Session,

@@ -77,7 +77,7 @@ export const createApprovalDecisions = ({ approvals, recorder, browser }: Approv
     find,
     open,
 
-    /** How many tries are left after a wrong number; nothing where it was the right one. */
+    /** How many tries are left after a wrong number; undefined where it was the right one. */
     allow: async (
       decider: Decider,
       row: ApprovalRow,

@@ -42,7 +42,7 @@ export const createEnrolmentTickets = <T>(
     return { ticket: Buffer.from(JSON.stringify(sealed)).toString('base64url'), expiresAt }
   },
 
-  /** Nothing where it is none of this user and purpose, or too old. */
+  /** Undefined where it is none of this user and purpose, or too old. */
   open: (user: UserRow, ticket: string): EnrolmentTicket<T> | undefined => {
     if (ticket.length > longest) return undefined
     try {

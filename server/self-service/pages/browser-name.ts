@@ -26,7 +26,7 @@ type Names = readonly (readonly [RegExp, string])[]
 const nameIn = (names: Names, text: string): string | undefined =>
   names.find(([pattern]) => pattern.test(text))?.[1]
 
-/** "Firefox, Linux"; nothing where neither is known. */
+/** "Firefox, Linux"; undefined where neither is known. */
 export const browserName = (userAgent: string | null): string | undefined => {
   if (userAgent === null) return undefined
   const known = [nameIn(browsers, userAgent), nameIn(systems, userAgent)].filter(Boolean)

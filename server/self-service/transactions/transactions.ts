@@ -185,7 +185,7 @@ export const transactionRoutes = (parts: TransactionParts) => {
     })
   }
 
-  /** What the proof uses up; nothing where it is none of this key. */
+  /** What the proof uses up; undefined where it is none of this key. */
   const proofOf = async (
     { issuer }: Turn,
     user: UserRow,

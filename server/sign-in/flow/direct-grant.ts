@@ -22,7 +22,7 @@ export interface DirectGrantRequest {
   readonly clientId: string
 }
 
-/** As audit events name it; nothing where the password is enough. */
+/** As audit events name it; undefined where the password is enough. */
 export type DirectLack = (
   request: DirectGrantRequest,
   user: UserRow,

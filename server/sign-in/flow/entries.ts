@@ -6,7 +6,7 @@ import type { PendingSignIn } from '../pages/pending.ts'
 export interface Entry {
   readonly name: 'login' | 'register' | 'forgot'
   readonly path: string
-  /** The flow that runs; nothing where the realm does not offer it. */
+  /** The flow that runs; undefined where the realm does not offer it. */
   readonly flowOf: (
     settings: SettingsDoc,
     pending?: Pick<PendingSignIn, 'invitation'>,

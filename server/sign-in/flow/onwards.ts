@@ -144,7 +144,7 @@ export const createOnwards = (parts: OnwardsParts) => {
     })
   }
 
-  /** Nothing where the identity provider that vouched for the user no longer does. */
+  /** Undefined where the identity provider that vouched for the user no longer does. */
   const signedIn = async (
     { visitor, signIn, statements, events }: Advanced,
     user: UserRow,

@@ -9,7 +9,7 @@ import { arrivalPath, graft, isWithin } from './graft.ts'
 import { newState, type SignInState } from './state.ts'
 import type { Passed } from './step.ts'
 
-/** The user that the step names, by id; undefined for a name without a user. Nothing where the step names none. */
+/** The user that the step names: `userId` is undefined for a name without a user. Undefined where the step names none. */
 const namedBy = ({ user, name }: Passed): { readonly userId: string | undefined } | undefined =>
   user === undefined && name === undefined ? undefined : { userId: user?.id }
 

@@ -34,7 +34,7 @@ export const newSignIn = (realm: string, state: SignInState): SignIn => ({
 })
 
 export interface SignIns {
-  /** Nothing unless it is of this browser and alive. */
+  /** Undefined unless it is of this browser and alive. */
   find(realm: string, handle: string, browser: string): Promise<SignIn | undefined>
   /** In any browser: for callers that prove otherwise that the sign-in is theirs. */
   findOfAny(realm: string, handle: string): Promise<SignIn | undefined>

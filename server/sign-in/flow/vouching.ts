@@ -14,7 +14,7 @@ export interface Writes {
 export interface Vouching {
   /** Whether the provider may still vouch for the person; true where there is none. */
   isOpen(view: RealmView, state: SignInState): Promise<boolean>
-  /** When the session at the provider ends that the sign-in comes from, in epoch milliseconds; nothing where none is known. */
+  /** When the session at the provider ends that the sign-in comes from, in epoch milliseconds; undefined where none is known. */
   endOf(realm: string, state: SignInState): Promise<number | undefined>
   /** What the end of the sign-in writes. Undefined where the person has lost the way in since. */
   signedIn(

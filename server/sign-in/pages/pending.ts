@@ -30,7 +30,7 @@ export interface PendingSignIn {
   readonly formTargets: readonly string[]
 }
 
-/** Nothing unless the handle is of this browser and good. */
+/** Undefined unless the handle is of this browser and good. */
 export type FindPending = (
   request: FastifyRequest,
   realm: string,

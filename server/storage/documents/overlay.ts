@@ -12,7 +12,7 @@ const placeOf = (kind: string, key: string): string => `${kind}\n${key}`
 
 const overlays = new WeakMap<RealmView, ReadonlyMap<string, StoredDocument>>()
 
-/** A document that lies over the realm; nothing where it is as it was, or the view is the realm itself. */
+/** A document that lies over the realm; undefined where it is as it was, or the view is the realm itself. */
 export const changedIn = (view: RealmView, kind: string, key: string): StoredDocument | undefined =>
   overlays.get(view)?.get(placeOf(kind, key))
 

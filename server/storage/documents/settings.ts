@@ -4,7 +4,7 @@ import { Settings, type SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { RealmView } from './copy.ts'
 import { contentOf } from './document.ts'
 
-/** Nothing where the realm was deleted since the view was taken. */
+/** Undefined where the realm was deleted since the view was taken. */
 export const settingsOf = async (view: RealmView): Promise<SettingsDoc | undefined> => {
   const document = await view.get(Settings.kind, Settings.kind)
   return document && contentOf<SettingsDoc>(document)

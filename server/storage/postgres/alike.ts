@@ -113,7 +113,7 @@ function bind(value: unknown): unknown {
   return typeof value === 'boolean' ? Number(value) : value
 }
 
-/** Nothing where all values are null. */
+/** Undefined where all values are null. */
 function typeOf(values: readonly unknown[]): 'text' | 'bigint' | undefined {
   const value = values.find((one) => one !== null)
   if (value === undefined) return undefined

@@ -68,7 +68,7 @@ function failureMessage(outcome: Outcome | undefined): string {
     : 'the transaction was lost'
 }
 
-/** Nothing where one of several fails; what was written is taken back, and the transaction is open again. */
+/** Undefined where one of several fails; what was written is taken back, and the transaction is open again. */
 function runTogether(connection: WriteConnection, jobs: readonly Job[]): Outcome[] | undefined {
   const outcomes: Outcome[] = []
   for (const job of jobs) {

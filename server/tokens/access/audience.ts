@@ -30,7 +30,7 @@ const comparable = (resource: string): string | undefined => {
   return `${url.protocol}//${url.host}${url.pathname.replace(/\/$/, '')}${url.search}`
 }
 
-/** The form in which the client is configured for the resource; nothing where it is not. */
+/** The form in which the client is configured for the resource; undefined where it is not. */
 export const registeredForm = (
   { doc: { allowedResources: registered } }: TokenClient,
   resource: string,

@@ -20,7 +20,7 @@ const header = /^(bearer|dpop) +([A-Za-z0-9\-._~+/]+=*)$/i
 export const bringsToken = ({ headers: { authorization } }: WithHeaders): boolean =>
   /^(bearer|dpop)\b/i.test(authorization ?? '')
 
-/** Nothing where the header is missing, of another scheme, or malformed. */
+/** Undefined where the header is missing, of another scheme, or malformed. */
 export const tokenInHeader = ({
   headers: { authorization },
 }: WithHeaders): PresentedToken | undefined => {

@@ -11,7 +11,7 @@ export type HandlePurpose = 'code' | 'refresh-token'
 
 export interface Handles {
   make(purpose: HandlePurpose, grantId: string): string
-  /** Nothing unless it was made here, for this purpose. */
+  /** Undefined unless it was made here, for this purpose. */
   grantOf(purpose: HandlePurpose, handle: string): string | undefined
 }
 

@@ -24,7 +24,7 @@ export interface AddressUndos {
     readonly expiresAt: number
     readonly statements: Statement[]
   }
-  /** Nothing where it was never made, was used, or has expired. */
+  /** Undefined where it was never made, was used, or has expired. */
   find(realm: string, token: string): Promise<AddressUndoRow | undefined>
   /** Uses it up, and ends those of later changes. */
   use(undo: AddressUndoRow): Statement[]

@@ -33,7 +33,7 @@ const recordOf = ({ id, alias, name }: OrganizationContent): OrganizationRecord 
   name,
 })
 
-/** Nothing where it is gone or not enabled. */
+/** Undefined where it is gone or not enabled. */
 export const openOrganization = async (
   view: RealmView,
   id: string,

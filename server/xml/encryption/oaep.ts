@@ -23,7 +23,7 @@ const mask = (hash: OaepHash, seed: Buffer, length: number): Buffer => {
 const xor = (left: Buffer, right: Buffer): Buffer =>
   Buffer.from(left.map((byte, index) => byte ^ (right[index] ?? 0)))
 
-/** The message, or nothing where the padding is wrong. */
+/** The message, or undefined where the padding is wrong. */
 const unpad = (encoded: Buffer, hash: OaepHash, maskHash: OaepHash): Buffer | undefined => {
   const label = createHash(hash).digest()
   const size = label.length

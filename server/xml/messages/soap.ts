@@ -20,7 +20,7 @@ export const takeSoap = (app: FastifyInstance): void => {
   )
 }
 
-/** Nothing where the request came as a form. */
+/** Undefined where the request came as a form. */
 export const envelopeOf = ({ body }: FastifyRequest): string | undefined =>
   typeof body === 'string' ? body : undefined
 

@@ -61,7 +61,7 @@ export interface Vendor {
   /** More claims, of requests beside userinfo or of the answer itself. */
   readonly moreClaims?: (read: ReadApi, userInfoUrl: string) => Promise<Claims>
   readonly answerClaims?: (arrival: Arrival) => Claims
-  /** Why this person may not use the provider; nothing where they may. */
+  /** Why this person may not use the provider; undefined where they may. */
   readonly refusal?: (claims: Claims, provider: Provider) => string | undefined
   readonly personOf: (claims: Claims, provider: Provider) => Person
 }

@@ -12,7 +12,7 @@ import type { Answer } from './response/read-response.ts'
 import type { NameId } from './response/subject.ts'
 import type { Config } from './settings.ts'
 
-/** The only value of an attribute; nothing where it has none. */
+/** The only value of an attribute; undefined where it has none. */
 export const oneOf = (attributes: Attributes, name: string): string | undefined => {
   const values = (attributes.get(name) ?? []).filter((value) => value !== '')
   if (new Set(values).size > 1) refuse(`the attribute ${name} has more than one value`)

@@ -146,7 +146,7 @@ export const readLogoutRequest = (arrival: Arrival, rules: LogoutRules): LogoutA
     }
   })
 
-/** A reason why the session at the provider goes on; nothing where it is over. The answer must be to the request of this id. */
+/** A reason why the session at the provider goes on; undefined where it is over. The answer must be to the request of this id. */
 const problemIn = (message: XmlElement, id: string): string | undefined => {
   if (message.attributes['InResponseTo'] !== id) refuse('the LogoutResponse is to another request')
   const [top, second] = statusOf(message)

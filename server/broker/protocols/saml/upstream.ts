@@ -11,7 +11,7 @@ type BrowserEndpoint = { readonly url: string; readonly binding: 'HTTP-Redirect'
 export interface Upstream {
   readonly entityId: string
   readonly sso: BrowserEndpoint
-  /** Where our logout requests go, and where our answers to its own go; nothing where it offers none in the browser. */
+  /** Where our logout requests go, and where our answers to its own go; undefined where it offers none in the browser. */
   readonly logout: (BrowserEndpoint & { readonly responseUrl: string }) | undefined
   /** Where our logout requests go from server to server. */
   readonly soapLogoutUrl: string | undefined

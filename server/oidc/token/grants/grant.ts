@@ -81,7 +81,7 @@ export interface Grant {
   readonly clientOnly?: true
   /** Recorded with outcome SUCCESS when tokens are issued, and FAILURE when `handle` refuses. */
   readonly event: EventType
-  /** The client of a token that the request shows in its header; nothing where the client has to authenticate. */
+  /** The client of a token that the request shows in its header; undefined where the client has to authenticate. */
   readonly clientByToken?: (
     issuer: Issuer,
     request: FastifyRequest,

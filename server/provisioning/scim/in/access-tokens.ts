@@ -73,7 +73,7 @@ export const createAccessTokens = ({ verifier, possession, ranks }: AccessTokenP
     return scimScopes.filter((scope) => held.has(permissionFor[scope]))
   }
 
-  /** Nothing where the token is none of a client that may send. */
+  /** Undefined where the token is none of a client that may send. */
   return async (
     issuer: Issuer,
     { scimClients }: Pick<ProvisioningDoc, 'scimClients'>,

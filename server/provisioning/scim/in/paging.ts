@@ -94,7 +94,7 @@ const parameters: readonly string[] = [
   ...listed,
 ]
 
-/** A value of the body as a query has it; nothing where there is none. What is no name in a list of names is passed over. */
+/** A value of the body as a query has it; undefined where there is none. What is no name in a list of names is passed over. */
 const asText = (name: string, value: unknown): string | undefined => {
   if (value === null) return undefined
   if (typeof value === 'string' || typeof value === 'number') return String(value)

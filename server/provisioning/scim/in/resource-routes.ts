@@ -38,7 +38,7 @@ export interface Resources {
   create(admitted: Admitted): Promise<Resource>
   read(admitted: Admitted): Promise<Resource>
   replace(admitted: Admitted): Promise<Resource>
-  /** Nothing where the response has no body (RFC 7644 §3.5.2). */
+  /** Undefined where the response has no body (RFC 7644 §3.5.2). */
   change(admitted: Admitted): Promise<Resource | undefined>
   remove(admitted: Admitted): Promise<void>
 }

@@ -90,7 +90,7 @@ export const createNewcomers = ({
   }
 
   return {
-    /** Nothing where no provider has named a person, or the provider is closed by now. */
+    /** Undefined where no provider has named a person, or the provider is closed by now. */
     of: async (context: StepContext): Promise<Newcomer | undefined> => {
       const { broker } = context.state
       const provider = broker && (await providers.byId(context.view, broker.provider))

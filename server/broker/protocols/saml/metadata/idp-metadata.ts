@@ -117,7 +117,7 @@ export const createIdpMetadata = (parts: IdpMetadataParts) => {
   }
 
   return {
-    /** Nothing where the document names no metadata. */
+    /** Undefined where the document names no metadata. */
     of: async (provider: Provider): Promise<IdpMetadata | undefined> => {
       const { metadataXml, metadataUrl } = provider.config
       if (metadataXml !== undefined) return ofDocument(provider, metadataXml)
@@ -129,7 +129,7 @@ export const createIdpMetadata = (parts: IdpMetadataParts) => {
         return unavailable(row.failure ?? 'cannot be read')
       return readOnce(provider, row)
     },
-    /** For a signature by an unknown key; nothing where there is no address, or it was read a moment ago. */
+    /** For a signature by an unknown key; undefined where there is no address, or it was read a moment ago. */
     afresh: async (provider: Provider): Promise<IdpMetadata | undefined> => {
       if (provider.config.metadataUrl === undefined) return undefined
       const row = await stored(provider)

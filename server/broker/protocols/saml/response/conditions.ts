@@ -12,7 +12,7 @@ import { UpstreamRefused } from '../../../protocol.ts'
 import { refuse } from '../refuse.ts'
 import type { ResponseRules } from './rules.ts'
 
-/** A time that an element states; nothing where it states none. */
+/** A time that an element states; undefined where it states none. */
 export const timeOf = ({ name, attributes }: XmlElement, attribute: string): number | undefined => {
   const text = attributes[attribute]
   if (text === undefined) return undefined

@@ -31,7 +31,7 @@ const toNameId = (element: XmlElement): NameId => {
   return { value, format, nameQualifier: NameQualifier, spNameQualifier: SPNameQualifier }
 }
 
-/** The NameID inside an element, in the open or encrypted; nothing where there is none. */
+/** The NameID inside an element, in the open or encrypted; undefined where there is none. */
 export const nameIdIn = (
   around: XmlElement,
   { decryption }: Pick<ResponseRules, 'decryption'>,
@@ -63,7 +63,7 @@ const checkConfirmation = (confirmation: XmlElement, rules: ResponseRules): void
   endOf(confirmation)
 }
 
-/** Why a confirmation does not hold; nothing where it holds. */
+/** Why a confirmation does not hold; undefined where it holds. */
 const flawOf = (check: () => void): UpstreamRefused | undefined => {
   try {
     check()

@@ -41,7 +41,7 @@ const listIn = (draft: Draft, { name }: Attribute): readonly Value[] =>
 const matchesFilter = (filter: ScimFilter, attribute: Attribute, one: Value): boolean =>
   isComplex(one) && matches(filter, one, attribute.subAttributes ?? [], invalidPath)
 
-/** What `type eq "work"` says of a value that is to be made; nothing where the filter says anything else. */
+/** What `type eq "work"` says of a value that is to be made; undefined where the filter says anything else. */
 const madeBy = (filter: ScimFilter, attribute: Attribute): Complex | undefined => {
   if (filter.op === 'and') {
     const parts = filter.terms.map((term) => madeBy(term, attribute))

@@ -38,7 +38,7 @@ const placeOf = (type: ResourceType, path: AttributePath) => {
   return extension && { extension, attributes: extension.attributes }
 }
 
-/** Nothing where no schema knows the attribute. */
+/** Undefined where no schema knows the attribute. */
 export const findPlace = (type: ResourceType, text: string): Place | undefined => {
   if (text.length > mostCharacters)
     throw invalidPath(`the path has more than ${mostCharacters} characters`)

@@ -216,7 +216,7 @@ export const isInSql = (filter: ScimFilter): boolean => {
 /** What is the same in a text, in JSON, and in JSON within JSON. */
 const plain = /^[\x20-\x21\x23-\x5b\x5d-\x7e]+$/
 
-/** The key that attributes of the user have an attribute under; nothing where it is no attribute of the user (attributes.ts). */
+/** The key that attributes of the user have an attribute under; undefined where it is no attribute of the user (attributes.ts). */
 const storedKey = ({ name, sub }: AttributePath): string | undefined => {
   const [outer, part] = [name, sub ?? ''].map((text) => text.toLowerCase())
   const key = outer === 'name' ? `name.${part}` : outer
@@ -307,7 +307,7 @@ export const conditionsFor = (
 
   const texts: readonly ScimFilter['op'][] = ['eq', 'co', 'sw', 'ew']
 
-  /** Of users whom one comparison may fit; nothing where it may fit anybody. */
+  /** Of users whom one comparison may fit; undefined where it may fit anybody. */
   const likely = (leaf: Leaf, list?: AttributePath): Expression<SqlBool> | undefined => {
     const path = list ?? leaf.path
     if (leaf.op === 'some') {
@@ -334,7 +334,7 @@ export const conditionsFor = (
     return known.length > 0 ? eb.and(known) : undefined
   }
 
-  /** Everyone who fits and perhaps others; nothing where it says nothing. */
+  /** Everyone who fits and perhaps others; undefined where it says nothing. */
   const roughly = (filter: ScimFilter): Expression<SqlBool> | undefined => {
     if (isInSql(filter)) return exactly(filter)
     if (isLeaf(filter)) return likely(filter)

@@ -46,7 +46,7 @@ interface MemberChange {
   /** Remembers that the target has the members so. */
   record(ids: readonly string[]): Promise<unknown>
   /**
-   * The next step for a member whose request was refused, by whether the target has the user in the group (nothing where it does
+   * The next step for a member whose request was refused, by whether the target has the user in the group (undefined where it does
    * not tell): the member is `done` already, is sent alone, or waits for the next run.
    */
   resolveRefused(

@@ -170,7 +170,7 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
   return {
     config: () => send('GET', '/ServiceProviderConfig'),
 
-    /** The one resource whose attribute has exactly this value; nothing where there is none, or where it is not clear which. */
+    /** The one resource whose attribute has exactly this value; undefined where there is none, or where it is not clear which. */
     find: async (
       type: ResourceType,
       attribute: string,
