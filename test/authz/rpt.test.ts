@@ -83,6 +83,23 @@ describe.each(backends)('a requesting party token ($name)', (backend) => {
     })
   })
 
+  it('is introspected without a scope, in place of which are its permissions (UMA 2.0 Federated Authorization §5.1.1)', async () => {
+    const client = await site.client({
+      clientId: 'scoped',
+      grantTypes: ['authorization_code', 'uma-ticket'],
+      scopes: ['profile'],
+      audiences: ['api'],
+    })
+    const token = await site.tokenOf(client, site.alice, ['openid', 'profile'])
+    const { body } = await site.rpt(token, { audience: 'api' })
+    expect(claimsOf(body.access_token)['scope']).toBe('profile')
+    const by = basic('api', site.api.secret)
+    const told = await site.post('/introspect', { token: body.access_token }, by)
+    expect(told.body.permissions).toHaveLength(1)
+    expect(told.body).not.toHaveProperty('scope')
+    expect((await site.post('/introspect', { token }, by)).body.scope).toBe('openid profile')
+  })
+
   it.each([
     ['order#read', ['read']],
     ['order', ['read']],

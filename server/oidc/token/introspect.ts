@@ -53,7 +53,7 @@ const answerSchema = {
   additionalProperties: true,
 } as const
 
-/** Permissions of an RPT, as UMA 2.0 Federated Authorization §5.1.1 names their members, and as Keycloak does. */
+/** Permissions of an RPT, as UMA 2.0 Federated Authorization §5.1.1 names their members, and as Keycloak does; they stand in place of `scope`. */
 const permissionsTold = (claims: Claims): object => {
   const permissions = permissionsIn(claims).map((one) => ({
     ...one,
@@ -61,7 +61,7 @@ const permissionsTold = (claims: Claims): object => {
     resource_scopes: one.scopes ?? [],
     exp: claims['exp'],
   }))
-  return claims['authorization'] === undefined ? {} : { permissions }
+  return claims['authorization'] === undefined ? {} : { permissions, scope: undefined }
 }
 
 export const introspect = (parts: IntrospectParts): Endpoint => {
