@@ -2,6 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
+import { ClientScope } from '#schemas/kinds/clients/client-scope.ts'
+import { seeds } from '#schemas/realm/seeds.ts'
 import { createTranslator } from '#server/http/pages/catalogues.ts'
 import { pickLocale } from '#server/http/pages/locale.ts'
 import { findTemplates } from '#server/http/pages/pages.ts'
@@ -35,6 +37,14 @@ describe('the catalogues', () => {
         !literals.some((start) => start.endsWith('.') && key.startsWith(start)),
     )
     expect(unused).toEqual([])
+  })
+
+  it('tell the scopes that every realm is born with in the words of the realm', () => {
+    const born = seeds
+      .filter(({ kind }) => kind === ClientScope)
+      .map(({ doc }) => [`scope.${doc['name']}`, doc['description']])
+    const told = Object.entries(english).filter(([key]) => key.startsWith('scope.'))
+    expect(told).toEqual(born)
   })
 
   it.each(files)('%s has the same texts with the same placeholders', (file) => {

@@ -8,7 +8,7 @@ import type { Cookie } from '../cookies/cookies.ts'
 import { documentHeaders } from '../headers.ts'
 import type { Assets } from './assets.ts'
 import { logoOf } from './branding.ts'
-import { createTranslator, readCatalogues } from './catalogues.ts'
+import { type Catalogue, createTranslator, readCatalogues } from './catalogues.ts'
 import type { PageContext } from './context.ts'
 import type { PageDefinition } from './definition.ts'
 import { createFrames, type Rendered } from './frames.ts'
@@ -50,16 +50,22 @@ export const createRenderer = ({ templatesDir, assets, localeCookie }: RendererO
   const framed = createFrames((value) => eta.config.escapeFunction(value))
   const catalogues = readCatalogues(join(templatesDir, 'messages'))
   const english = catalogues.get('en') ?? {}
-  const words = new Map(
-    [...catalogues].map(([lang, texts]) => [
+  const wordsOf = (lang: string, texts: Catalogue) => {
+    const t = createTranslator(texts, english)
+    return {
       lang,
-      {
-        lang,
-        t: createTranslator(texts, english),
-        date: (time: number) => dateIn(lang, time),
+      t,
+      /** A text of the realm; one that is the English text under such a key, as every realm is born with, in this language. */
+      told: (start: string, text: string): string => {
+        const key = Object.keys(english).find(
+          (one) => one.startsWith(start) && english[one] === text,
+        )
+        return key === undefined ? text : t(key)
       },
-    ]),
-  )
+      date: (time: number) => dateIn(lang, time),
+    }
+  }
+  const words = new Map([...catalogues].map(([lang, texts]) => [lang, wordsOf(lang, texts)]))
 
   const linksOf = (
     request: FastifyRequest,

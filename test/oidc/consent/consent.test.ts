@@ -73,6 +73,22 @@ describe.each(backends)('consent on $name', (backend) => {
     })
   })
 
+  it('is asked in the language of the page for the scopes of every realm, unless the realm says otherwise', async () => {
+    const { person } = await newcomer()
+    const inGerman = () =>
+      person.open(url('openid profile email offline_access', { ui_locales: 'de' }))
+    const asked = String((await inGerman()).body)
+    expect([...asked.matchAll(/<li>([^<]*)<\/li>/g)].map((one) => one[1])).toEqual([
+      'Ihre Identität',
+      'Ihr Name und Profil',
+      'Ihre E-Mail-Adresse',
+      'Zugriff, während Sie nicht da sind',
+    ])
+    await change(site, '/client-scopes/email', { name: 'email', description: 'The mail address' })
+    expect((await inGerman()).body).toContain('<li>The mail address</li>')
+    await change(site, '/client-scopes/email', { name: 'email', description: 'Your email address' })
+  })
+
   it('is asked again for a scope that is new, and what was allowed stays', async () => {
     const { person, id } = await newcomer()
     await person.submit(await person.open(url()), { decision: 'allow' })
