@@ -74,6 +74,16 @@ describe.each(backends)('a SAML provider on $name', (backend) => {
       expect(asked.relayState.length).toBeLessThanOrEqual(80)
     })
 
+    it('before the fragment of its address, which no provider gets (RFC 3986 §3.5)', async () => {
+      const ssoUrl = 'https://idp.example/sso?tenant=1#top'
+      const { alias } = await saml.provider({ ...explicit, ssoUrl })
+      const purpose = { kind: 'sign-in', data: {} } as const
+      const { departure } = await saml.broker.begin(await saml.issuer(), alias, purpose, 'browser')
+      const url = departure.kind === 'redirect' ? new URL(departure.url) : undefined
+      expect([url?.hash, url?.searchParams.get('tenant')]).toEqual(['#top', '1'])
+      expect(url?.searchParams.get('SAMLRequest')).toMatch(/^[A-Za-z0-9+/=]+$/)
+    })
+
     it('by a form that a key of its document signs, for a fresh sign-in of a class', async () => {
       const { alias, body } = await saml.provider({
         ...explicit,

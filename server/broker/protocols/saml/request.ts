@@ -1,6 +1,7 @@
 /** The AuthnRequest (SAML Core §3.4.1), and how signed messages travel in the browser (SAML Bindings §3.4, §3.5). */
 
 import { bindingUrns, nameIdFormats } from '#schemas/drivers/saml.ts'
+import { withQuery } from '#server/http/query.ts'
 import {
   element,
   instant,
@@ -79,9 +80,6 @@ export const authnRequest = (input: RequestInput): Template => {
     ],
   )
 }
-
-const withQuery = (url: string, query: string): string =>
-  `${url}${url.includes('?') ? '&' : '?'}${query}`
 
 export interface Sent {
   readonly parameter: MessageParameter
