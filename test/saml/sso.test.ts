@@ -220,6 +220,17 @@ describe.each(backends)('single sign-on on $name', (backend) => {
     },
   )
 
+  it('signs in whatever set of attributes is asked for: the realm decides what it releases (SAML Core §3.4.1)', async () => {
+    const attributes = '<saml:Attribute Name="username"'
+    for (const AttributeConsumingServiceIndex of ['0', '7', '65536', 'x']) {
+      const page = await alice.open(
+        askUrl(site, { attributes: { AttributeConsumingServiceIndex } }),
+      )
+      const told = await verifiedOf(site, page)
+      expect([statusOf(told), told.xml.includes(attributes)]).toEqual(['Success', true])
+    }
+  })
+
   it('knows an Issuer that stands on a line of its own', async () => {
     const page = await alice.open(askUrl(site, { issuer: `\n  ${entityId}\n` }))
     expect(statusOf(sentOf(page))).toBe('Success')
