@@ -40,6 +40,6 @@ export const describeSignOut = describe({
     state: 'Comes back as it is.',
     ui_locales: 'Languages, separated by spaces.',
   },
-  replies,
+  replies: { ...replies, 429: pageReply('Too many requests from this network.') },
   events: ['LOGOUT'],
 })

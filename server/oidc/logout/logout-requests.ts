@@ -15,12 +15,16 @@ const lifetimeMs = 10 * 60_000
 
 const names = ['id_token_hint', 'client_id', 'post_logout_redirect_uri', 'state', 'ui_locales']
 
+/** More languages than anybody reads. All other values are checked, and none of them is longer than a state or an id token. */
+const longestLocales = 500
+
 /** What a sign-out reads, and nothing else: a form of another site may hold anything, secrets too. */
 export const logoutFields = (parameters: Parameters): Readonly<Record<string, string>> =>
   Object.fromEntries(
     names.flatMap((name) => {
       const value = parameters.get(name)
-      return value === undefined ? [] : [[name, value]]
+      if (value === undefined) return []
+      return [[name, name === 'ui_locales' ? value.slice(0, longestLocales) : value]]
     }),
   )
 

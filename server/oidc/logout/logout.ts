@@ -9,9 +9,11 @@ import { Client, displayNameOf } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { BrokerArea } from '#server/broker/open.ts'
+import { addressGroup } from '#server/http/client-address.ts'
 import type { MapError } from '#server/http/errors.ts'
 import { installPageErrors } from '#server/http/pages/page-errors.ts'
 import { withQuery } from '#server/http/query.ts'
+import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { doerOf } from '#server/sessions/doer.ts'
@@ -52,6 +54,8 @@ export interface LogoutParts {
 
 const path = '/logout'
 const csrfField = '_csrf'
+/** Forms of other sites that are stored for one network, without any sign-in: enough for an office behind one address. */
+const stored = { limit: 120, seconds: 60, burst: 300 }
 /** Seconds that the clients in the frames have before the browser goes on. */
 const frameSeconds = 3
 
@@ -90,6 +94,7 @@ const createHandlers = (parts: LogoutParts) => {
   const { browser, issuers, verifier, sessions, storage, recorder, pages, jobs } = parts
   const { beginSamlLogout, framesOf, broker } = parts
   const requests = createLogoutRequests(parts)
+  const limiter = createMemoryLimiter(parts.clock, stored)
 
   const visitOf = async (
     request: FastifyRequest<RealmRoute>,
@@ -267,6 +272,9 @@ const createHandlers = (parts: LogoutParts) => {
         'a sign-out takes no refresh_token: revoke it at the revocation endpoint, or send the browser here with an id_token_hint',
       )
     await read(issuer, form)
+    const retryAfter = await limiter.take(addressGroup(request.ip))
+    if (retryAfter > 0)
+      throw new Problem('rate-limited', `Try again in ${retryAfter} s.`, { extra: { retryAfter } })
     const { handle, statements } = requests.create(issuer.name, form)
     await storage.append(statements)
     return handle

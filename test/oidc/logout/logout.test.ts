@@ -218,6 +218,28 @@ describe.each(backends)('signing out on $name', (backend) => {
     expect(JSON.stringify(await stored())).not.toContain(web.secret)
   })
 
+  it('stores little of what anybody may post, and a network may not fill the database with it (CWE-770)', async () => {
+    const { app, areas } = site.server
+    const { db } = areas.storage
+    const longest = async () => {
+      const rows = await db.selectFrom('logout_requests').select('data').execute()
+      return Math.max(...rows.map(({ data }) => data.length))
+    }
+    const fields = { state: 's'.repeat(4096), ui_locales: 'x'.repeat(50_000) }
+    expect((await site.post('/logout', fields)).status).toBe(303)
+    expect(await longest()).toBeLessThan(6000)
+    const from = async (remoteAddress: string) => {
+      const url = new URL(`${site.issuer}/logout`).pathname
+      const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+      return app.inject({ method: 'POST', url, headers, payload: 'state=s', remoteAddress })
+    }
+    const sent = Array.from({ length: 320 }, (_, n) => from(`2001:db8:1:2::${n.toString(16)}`))
+    const refused = (await Promise.all(sent)).filter(({ statusCode }) => statusCode !== 303)
+    expect(refused.map(({ statusCode }) => statusCode)).toEqual(Array(20).fill(429))
+    expect(Number(refused[0]?.headers['retry-after'])).toBeGreaterThan(0)
+    expect((await from('2001:db8:1:3::1')).statusCode).toBe(303)
+  })
+
   it('forgets what was posted after ten minutes, and knows it in its realm alone', async () => {
     const { id_token } = await signIn(alice)
     const { headers } = await site.post('/logout', { id_token_hint: id_token })
