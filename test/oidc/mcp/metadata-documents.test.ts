@@ -13,6 +13,7 @@ if (!backend) throw new Error('no database')
 
 const resource = 'https://mcp.acme.example/mcp'
 const minute = 60_000
+const json = { 'content-type': 'application/json' }
 
 describe('client metadata documents', () => {
   let site: OidcSite
@@ -22,9 +23,10 @@ describe('client metadata documents', () => {
   let clientId = ''
   let document: Record<string, unknown> = {}
 
+  const provisioning = (fields: object) => site.admin('PUT', '/provisioning', fields)
   const serve = (
     body: unknown = document,
-    headers: Readonly<Record<string, string>> = { 'content-type': 'application/json' },
+    headers: Readonly<Record<string, string>> = json,
     status = 200,
   ) => host.answer((response) => response.writeHead(status, headers).end(JSON.stringify(body)))
 
@@ -35,7 +37,7 @@ describe('client metadata documents', () => {
       clock: { now: () => now },
     })
     await addPerson(site, 'alice')
-    await site.admin('PUT', '/provisioning', {
+    await provisioning({
       clientMetadataDocuments: true,
       allowedResources: [resource],
       maxClients: 1000,
@@ -74,6 +76,11 @@ describe('client metadata documents', () => {
       resource,
       ...more,
     })}`
+  /** Visits with made-up client ids, all at the host of the document. */
+  const crowd = (count: number, folder: string) =>
+    Array.from({ length: count }, (_, i) =>
+      newPerson(site).open(urlFor({ client_id: host.url(`/${folder}/${i}.json`) })),
+    )
   const allowed = async (person: Person, more = {}) =>
     person.submit(await person.signIn(urlFor(more)), { decision: 'allow' })
   const tokensFor = async (away = '') =>
@@ -89,11 +96,11 @@ describe('client metadata documents', () => {
   it('are advertised where the realm takes them', async () => {
     const at = '/.well-known/oauth-authorization-server'
     expect((await site.get(at)).body.client_id_metadata_document_supported).toBe(true)
-    await site.admin('PUT', '/provisioning', { clientMetadataDocuments: false })
+    await provisioning({ clientMetadataDocuments: false })
     expect((await site.get(at)).body).not.toHaveProperty('client_id_metadata_document_supported')
     const page = await newPerson(site).open(urlFor())
     expect([page.status, host.at(`/oauth/client-${n}.json`).length]).toEqual([400, 0])
-    await site.admin('PUT', '/provisioning', { clientMetadataDocuments: true })
+    await provisioning({ clientMetadataDocuments: true })
   })
 
   it('name a client that nobody registered: consent with the host, code, tokens for the resource, refresh', async () => {
@@ -124,9 +131,7 @@ describe('client metadata documents', () => {
     host.answer((response, { path }) =>
       path === '/static/logo.svg'
         ? response.writeHead(200, { 'content-type': 'image/svg+xml' }).end(picture)
-        : response
-            .writeHead(200, { 'content-type': 'application/json' })
-            .end(JSON.stringify(document)),
+        : response.writeHead(200, json).end(JSON.stringify(document)),
     )
     const page = await newPerson(site).signIn(urlFor())
     expect(page.body).toContain(
@@ -145,9 +150,7 @@ describe('client metadata documents', () => {
       host.answer((response, { path }) =>
         path === '/away/logo.svg'
           ? response.writeHead(302, { location: inside }).end()
-          : response
-              .writeHead(200, { 'content-type': 'application/json' })
-              .end(JSON.stringify({ ...document, logo_uri })),
+          : response.writeHead(200, json).end(JSON.stringify({ ...document, logo_uri })),
       )
       const page = await newPerson(site).signIn(urlFor())
       expect(page.body).toContain('Code assistant')
@@ -215,8 +218,7 @@ describe('client metadata documents', () => {
     expect(client).toMatchObject({ publicClient: true, consentRequired: true, requirePkce: true })
     await site.admin('PUT', `/clients/${client.id}`, { ...client, enabled: false })
     now += 2 * 24 * 60 * minute
-    const page = await newPerson(site).open(urlFor())
-    expect(page.status).toBe(400)
+    expect((await newPerson(site).open(urlFor())).status).toBe(400)
     const refused = await site.post('/token', {
       grant_type: 'refresh_token',
       client_id: clientId,
@@ -253,10 +255,7 @@ describe('client metadata documents', () => {
     ],
     [
       'a sector identifier at an address inside',
-      () => ({
-        ...document,
-        sector_identifier_uri: clientId.replace('localhost', '127.0.0.1'),
-      }),
+      () => ({ ...document, sector_identifier_uri: clientId.replace('localhost', '127.0.0.1') }),
     ],
     [
       'private_key_jwt without keys',
@@ -272,7 +271,6 @@ describe('client metadata documents', () => {
   })
 
   it('are refused behind a redirect, as another type, with another status, or when they are large', async () => {
-    const json = { 'content-type': 'application/json' }
     for (const [headers, status, body] of [
       [{ location: host.url('/elsewhere') }, 302, document],
       [{ 'content-type': 'text/html' }, 200, document],
@@ -296,12 +294,12 @@ describe('client metadata documents', () => {
   })
 
   it('that are refused are read so often as others at their host, also where the realm names them', async () => {
-    await site.admin('PUT', '/provisioning', { metadataDocumentClients: [clientId] })
+    await provisioning({ metadataDocumentClients: [clientId] })
     serve({}, {}, 404)
     for (let i = 0; i < 30; i += 1) await newPerson(site).open(urlFor())
     // The first one is outside the limit.
     expect(host.at(`/oauth/client-${n}.json`)).toHaveLength(21)
-    await site.admin('PUT', '/provisioning', { metadataDocumentClients: [] })
+    await provisioning({ metadataDocumentClients: [] })
   })
 
   it.each([5, 63])('of %i KiB are read', async (size) => {
@@ -390,10 +388,8 @@ describe('client metadata documents', () => {
   it('that are stored are read again, however many others are named at their host', async () => {
     await newPerson(site).open(urlFor())
     now += 10 * minute
-    const crowd = Array.from({ length: 25 }, (_, i) =>
-      newPerson(site).open(urlFor({ client_id: host.url(`/made-up/${i}.json`) })),
-    )
-    expect((await Promise.all(crowd)).every(({ status }) => status === 400)).toBe(true)
+    const visits = await Promise.all(crowd(25, 'made-up'))
+    expect(visits.every(({ status }) => status === 400)).toBe(true)
     expect(host.received.filter(({ path }) => path.startsWith('/made-up/'))).toHaveLength(20)
     serve({ ...document, redirect_uris: ['https://app.example/callback'] })
     const page = await newPerson(site).open(urlFor())
@@ -402,22 +398,18 @@ describe('client metadata documents', () => {
   })
 
   it('that the realm names are read the first time too, however many others are named at their host', async () => {
-    await site.admin('PUT', '/provisioning', { metadataDocumentClients: [clientId] })
-    const made = (count: number, of: string) =>
-      Array.from({ length: count }, (_, i) =>
-        newPerson(site).open(urlFor({ client_id: host.url(`/${of}/${i}.json`) })),
-      )
-    await Promise.all(made(25, 'before'))
+    await provisioning({ metadataDocumentClients: [clientId] })
+    await Promise.all(crowd(25, 'before'))
     const unnamed = host.url('/oauth/unnamed.json')
     const crowded = await newPerson(site).open(urlFor({ client_id: unnamed }))
     expect([crowded.status, host.at('/oauth/unnamed.json').length]).toEqual([400, 0])
     const page = await newPerson(site).open(urlFor())
     expect([page.status, host.at(`/oauth/client-${n}.json`).length]).toEqual([200, 1])
-    await site.admin('PUT', '/provisioning', { metadataDocumentClients: [] })
+    await provisioning({ metadataDocumentClients: [] })
   })
 
   it('that the realm names are read beside those of trusted hosts, and no others of their host', async () => {
-    await site.admin('PUT', '/provisioning', {
+    await provisioning({
       metadataDocumentHosts: ['*.vendor.example'],
       metadataDocumentClients: [clientId],
     })
@@ -425,10 +417,7 @@ describe('client metadata documents', () => {
     const beside = urlFor({ client_id: `${clientId}?x` })
     expect((await newPerson(site).open(beside)).status).toBe(400)
     expect(host.received.some(({ path }) => path.endsWith('?x'))).toBe(false)
-    await site.admin('PUT', '/provisioning', {
-      metadataDocumentHosts: [],
-      metadataDocumentClients: [],
-    })
+    await provisioning({ metadataDocumentHosts: [], metadataDocumentClients: [] })
   })
 
   it.each([
@@ -445,13 +434,13 @@ describe('client metadata documents', () => {
   })
 
   it('of hosts that the realm does not trust are not read', async () => {
-    await site.admin('PUT', '/provisioning', { metadataDocumentHosts: ['*.vendor.example'] })
+    await provisioning({ metadataDocumentHosts: ['*.vendor.example'] })
     const before = host.received.length
     expect((await newPerson(site).open(urlFor())).status).toBe(400)
     expect(host.received.length).toBe(before)
-    await site.admin('PUT', '/provisioning', { metadataDocumentHosts: ['localhost'] })
+    await provisioning({ metadataDocumentHosts: ['localhost'] })
     expect((await newPerson(site).open(urlFor())).status).toBe(200)
-    await site.admin('PUT', '/provisioning', { metadataDocumentHosts: [] })
+    await provisioning({ metadataDocumentHosts: [] })
   })
 
   it('do not lead the server to addresses that are not public', async () => {
@@ -503,9 +492,9 @@ describe('client metadata documents', () => {
       .select('client_id')
       .where('source', '=', 'metadata-document')
       .execute()
-    await site.admin('PUT', '/provisioning', { maxClients: rows.length })
+    await provisioning({ maxClients: rows.length })
     now += 60 * minute
     expect((await newPerson(site).open(urlFor())).status).toBe(200)
-    await site.admin('PUT', '/provisioning', { maxClients: 1000 })
+    await provisioning({ maxClients: 1000 })
   })
 })
