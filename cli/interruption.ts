@@ -6,8 +6,10 @@
 import { failureOf } from './failure.ts'
 import { showLeaving } from './views/human/leaving.ts'
 
-/** How a shell reports what Ctrl-C has ended. */
-const interrupted = 130
+type Ending = 'SIGINT' | 'SIGTERM'
+
+/** How a shell reports what a signal has ended. */
+const exitCodeOf: Readonly<Record<Ending, number>> = { SIGINT: 130, SIGTERM: 143 }
 const patienceMs = 10_000
 
 interface UnderWay {
@@ -16,24 +18,26 @@ interface UnderWay {
 }
 
 let current: UnderWay | undefined
-let isAsked = false
+/** The last signal. */
+let asked: Ending | undefined
 /** What was committed before, of a command that changes several realms. */
 const committed: string[] = []
 
 const leave: (...lines: readonly string[]) => never = (...lines) => {
   showLeaving([...committed, ...lines])
-  process.exit(interrupted)
+  process.exit(exitCodeOf[asked ?? 'SIGINT'])
 }
 
 const unknown = ({ realm, baseRevision }: UnderWay): string =>
   `realm ${realm}: it is not known whether the changeset was committed. The realm was at revision ${baseRevision}: ` +
   `\`iamctl history --realm ${realm}\` lists a newer revision if it was committed; \`iamctl plan\` shows the remaining changes`
 
-const onSignal = (): void => {
+const onSignal = (signal: Ending): void => {
+  const isRepeated = asked !== undefined
+  asked = signal
   if (current === undefined)
     leave(committed.length === 0 ? 'nothing was changed' : 'nothing else was changed')
-  if (isAsked) leave(unknown(current))
-  isAsked = true
+  if (isRepeated) leave(unknown(current))
   const { realm } = current
   showLeaving([
     `realm ${realm}: a changeset is in progress; waiting for the response (interrupt again to exit now)`,
@@ -45,7 +49,7 @@ const onSignal = (): void => {
 /** Of a command that changes nothing there is nothing to tell. */
 export const handleSignals = ({ changes }: { readonly changes: boolean }): void => {
   if (!changes) {
-    process.once('SIGINT', () => process.exit(interrupted))
+    process.once('SIGINT', () => process.exit(exitCodeOf.SIGINT))
     return
   }
   process.on('SIGINT', onSignal)
@@ -75,11 +79,11 @@ export const underWay = async <T extends { readonly revision: number }>(
   try {
     const reply = await send()
     const line = `realm ${about.realm}: committed as revision ${reply.revision}`
-    if (isAsked) leave(line)
+    if (asked !== undefined) leave(line)
     committed.push(line)
     return reply
   } catch (error) {
-    if (isAsked)
+    if (asked !== undefined)
       leave(
         isRefusal(error)
           ? `realm ${about.realm}: not committed, the server refused the changeset: ${failureOf(error).message}`

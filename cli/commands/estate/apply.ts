@@ -24,7 +24,8 @@ Guards (exit 7): more deletions than --max-deletions (20 unless given here or as
 \`protected\` document, no realm file left. A saved plan contains its own limit; the stricter limit applies.
 
 Ctrl-C waits up to 10 seconds for the response to a changeset in progress and reports the result: committed as revision N,
-not committed, or unknown and how to find out. A second Ctrl-C exits at once. The exit code is 130.
+not committed, or unknown and how to find out. A second Ctrl-C exits at once. The exit code is 130,
+after SIGTERM 143.
 
 Examples:
   iamctl apply

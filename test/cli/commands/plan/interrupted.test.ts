@@ -1,5 +1,5 @@
 /**
- * A signal during a changeset: the program reports the outcome of the revision, restores the cursor, and exits with 130.
+ * A signal during a changeset: the program reports the outcome of the revision, restores the cursor, and exits with 130 or 143.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
@@ -42,19 +42,19 @@ const start = ({ estate, args }: Awaited<ReturnType<typeof held>>) =>
   spawnCli(args, { env: estate.env, cwd: estate.folder })
 
 describe('an apply that is interrupted', () => {
-  it.each(['SIGINT', 'SIGTERM'] as const)(
-    'waits for the answer and tells the revision (%s)',
-    async (signal) => {
-      const one = await held(isChangeset)
-      const program = start(one)
-      await one.arrived
-      program.kill(signal)
-      await program.waitForLine(/waiting for the response/)
-      one.release()
-      expect(await program.exited).toEqual({ code: 130, signal: null })
-      expect(program.stderr()).toContain(`realm ${one.realm}: committed as revision 1`)
-    },
-  )
+  it.each([
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)('waits for the answer and tells the revision (%s)', async (signal, code) => {
+    const one = await held(isChangeset)
+    const program = start(one)
+    await one.arrived
+    program.kill(signal)
+    await program.waitForLine(/waiting for the response/)
+    one.release()
+    expect(await program.exited).toEqual({ code, signal: null })
+    expect(program.stderr()).toContain(`realm ${one.realm}: committed as revision 1`)
+  })
 
   it('tells that nothing was committed where the server refuses', async () => {
     const one = await held(isChangeset, (answer) => {
