@@ -1,6 +1,5 @@
 /** `iamctl.yaml`: what an estate is called, where its realms lie, what guards it and which servers it knows. */
 
-import { existsSync } from 'node:fs'
 import { readFile, stat } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { createValidators, fieldErrors } from '#schemas/ajv.ts'
@@ -181,8 +180,39 @@ const readEstate = (
   return estateOf(root, file, value as Written, variables)
 }
 
-/** A folder that is an estate of its own is read as one, from wherever it is named. */
-export const ownEstateFile = ({
+/** Whether what is named lies in an estate, and where a search for its file begins. */
+const folderOf = async (cwd: string, path: string): Promise<string> => {
+  const full = resolve(cwd, path)
+  const found = await stat(full).catch(() => undefined)
+  return found?.isDirectory() === true ? full : dirname(full)
+}
+
+/**
+ * The files of the estates that paths belong to: the nearest above each, from wherever it is named, else that of the
+ * current folder. A part of a monorepo has the same owner from its root as from its own folder.
+ */
+const estateFilesOf = async (
+  paths: readonly string[],
+  cwd: string,
+): Promise<readonly (string | null)[]> => {
+  const named = paths.filter((path) => path !== '')
+  const folders = named.map((path) => (path === '-' ? cwd : folderOf(cwd, path)))
+  const unique = new Set(await Promise.all(folders))
+  const files = [...unique].map(async (folder) => (await fileAbove(folder)) ?? fileAbove(cwd))
+  return [...new Set(await Promise.all(files))]
+}
+
+export interface NamedEstate {
+  /** Undefined where the paths do not decide. */
+  readonly file: string | undefined
+  /** Whether the only path is the folder of the estate, which is read as a whole. */
+  readonly isWhole: boolean
+  /** Where the paths belong to several. */
+  readonly diagnostics: readonly Diagnostic[]
+}
+
+/** The estate that the paths of the command line belong to, unless --config names it. */
+export const namedEstate = async ({
   paths,
   cwd,
   config,
@@ -190,11 +220,27 @@ export const ownEstateFile = ({
   readonly paths: readonly string[]
   readonly cwd: string
   readonly config: string | undefined
-}): string | undefined => {
-  const [only, ...others] = paths
-  if (config !== undefined || only === undefined || others.length > 0) return undefined
-  const file = join(resolve(cwd, only), estateFileName)
-  return existsSync(file) ? file : undefined
+}): Promise<NamedEstate> => {
+  const none = { file: undefined, isWhole: false, diagnostics: [] }
+  if (config !== undefined || paths.length === 0) return none
+  const [first, ...others] = await estateFilesOf(paths, cwd)
+  if (others.length > 0) {
+    const names = [first, ...others].map((file) => (file ? shownPath(cwd, file) : 'none'))
+    return {
+      ...none,
+      diagnostics: [
+        {
+          severity: 'error',
+          code: 'estate-several',
+          message: `the paths belong to several estates: ${names.join(', ')}`,
+          hint: 'run the command for each of them, or name the one that shall own the documents with --config',
+        },
+      ],
+    }
+  }
+  if (!first) return none
+  const isWhole = paths.length === 1 && resolve(cwd, paths[0] ?? '') === dirname(first)
+  return { ...none, file: first, isWhole }
 }
 
 /** Owner of what is applied: the source that was given, that of the estate, or the one for estates without a name. */

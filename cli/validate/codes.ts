@@ -25,6 +25,7 @@ const ofFiles: readonly Code[] = [
   error('estate-file', 'iamctl.yaml cannot be read'),
   error('estate-document', 'iamctl.yaml is not one map'),
   error('estate-context', 'iamctl.yaml names no context that it has'),
+  error('estate-several', 'the paths of a plan belong to several estates'),
   error('estate-is-no-realm', 'iamctl.yaml is named as if it held a realm'),
   error('yaml-syntax', 'a file is not YAML'),
   error('yaml-tab', 'a tab is used for indentation'),

@@ -1,7 +1,7 @@
 /** Reads and checks the files of a person: every command that works on them begins here. */
 
 import { byPlace, type Diagnostic, hasErrors } from '../../diagnostics.ts'
-import { type Estate, findEstate, ownEstateFile } from '../../load/estate.ts'
+import { type Estate, findEstate, namedEstate } from '../../load/estate.ts'
 import { loadRealms } from '../../load/load.ts'
 import type { Loaded } from '../../load/loaded.ts'
 import { resolveSecrets, sourceOf } from '../../load/secrets/secrets.ts'
@@ -35,7 +35,8 @@ export interface ReadFiles {
 /** The estate that the files belong to. */
 export const estateOf = async (options: FileOptions): Promise<Estate> => {
   const { cwd, config } = options
-  return (await findEstate({ cwd, config: ownEstateFile(options) ?? config })).estate
+  const { file } = await namedEstate(options)
+  return (await findEstate({ cwd, config: file ?? config })).estate
 }
 
 /** As they can be read; nothing else is checked. */
@@ -43,10 +44,10 @@ export const loadFiles = async (
   options: FileOptions,
 ): Promise<Pick<ReadFiles, 'estate' | 'loaded'>> => {
   const { cwd, config, env, overlays, vars, varFiles } = options
-  const folder = ownEstateFile(options)
-  const found = await findEstate({ cwd, config: folder ?? config })
+  const named = await namedEstate(options)
+  const found = await findEstate({ cwd, config: named.file ?? config })
   const loaded = await loadRealms({
-    paths: folder === undefined ? options.paths : [],
+    paths: named.isWhole ? [] : options.paths,
     overlays,
     vars,
     varFiles,
@@ -60,7 +61,12 @@ export const loadFiles = async (
     estate: found.estate,
     loaded: {
       ...loaded,
-      diagnostics: [...found.diagnostics, ...loaded.diagnostics],
+      diagnostics: [
+        // Offline, paths of several may be checked together.
+        ...(options.serverChecks === true ? named.diagnostics : []),
+        ...found.diagnostics,
+        ...loaded.diagnostics,
+      ],
       textOf: (file) => loaded.textOf(file) ?? found.textOf(file),
     },
   }

@@ -1,4 +1,6 @@
 /** Two estates in one realm: each may refer to what the other declares, also within a section that both list. */
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newEstate, newRealm } from '../fixture/estate.ts'
 import { sharedWorld } from '../fixture/fixture.ts'
@@ -66,5 +68,36 @@ describe('two estates', () => {
       ])
     }
     expect((await run('plan realm.yaml')).stderr).toContain('did you mean "one"?')
+  })
+
+  it('of a monorepo keep their owner, guards and variables, named from its root', async () => {
+    const realm = newRealm()
+    const { run, write, folder } = newEstate(world(), {})
+    for (const part of ['one/realms', 'two/realms'])
+      mkdirSync(join(folder, part), { recursive: true })
+    const estate = (name: string) => `source: ${name}\npaths: [realms]\nvars: { NAME: ${name} }\n`
+    const file = `realm: ${realm}\nroles: [{ name: "of-\${var:NAME}" }, { name: "more-\${var:NAME}" }]\n`
+    write({
+      'one/iamctl.yaml': estate('one'),
+      'two/iamctl.yaml': estate('two'),
+      'one/realms/realm.yaml': file,
+      'two/realms/realm.yaml': file,
+    })
+    expect((await run('apply one --auto-approve')).code).toBe(0)
+    const applied = await run('apply two/realms --auto-approve')
+    expect(applied.stdout + applied.stderr).toContain('source "two"')
+    expect(applied.code).toBe(0)
+    expect((await run('plan two/realms/realm.yaml --detailed-exitcode')).code).toBe(0)
+    // Each prunes its own alone.
+    write({ 'two/realms/realm.yaml': `realm: ${realm}\nroles: [{ name: of-two }]\n` })
+    const planned = await run('plan two/realms')
+    expect(planned.stdout, planned.stderr).toContain('role "more-two" will be destroyed')
+    expect(planned.stdout).toContain('1 to destroy')
+    for (const command of ['plan', 'apply --auto-approve']) {
+      const mixed = await run(`${command} one/realms two/realms`)
+      expect(mixed.stderr).toContain('several estates: one/iamctl.yaml, two/iamctl.yaml')
+      expect(mixed.code).toBe(3)
+    }
+    expect((await run('validate one two')).stderr).not.toContain('several estates')
   })
 })
