@@ -186,14 +186,15 @@ const createHandlers = (parts: LogoutParts) => {
     }
   }
 
-  const goOn = (visit: Visit, { client, target }: Asked, frames: readonly Frame[]) => {
+  const goOn = (visit: Visit, asked: Asked, frames: readonly Frame[]) => {
     const { request, reply, issuer } = visit
+    const { parameters, client, target } = asked
     browser.signOut(reply, issuer.name)
     if (target !== undefined && frames.length === 0) return reply.redirect(target, 303)
     if (target !== undefined)
       reply.header('refresh', `${frameSeconds};url=${URL.parse(target)?.href ?? ''}`)
     return pages.signedOut(reply, {
-      ...pageContext(pages, request, issuer.name, issuer.settings),
+      ...pageContext(pages, request, issuer.name, issuer.settings, parameters.get('ui_locales')),
       application: client && displayNameOf(client.doc),
       target,
       frames: frames.map(({ url }) => url),

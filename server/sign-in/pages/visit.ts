@@ -1,6 +1,7 @@
 /** Context of a request to the pages of a realm: the realm, whether it is enabled, and the session. */
 
 import type { FastifyRequest } from 'fastify'
+import { isObject } from '#schemas/json-schema.ts'
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { PageContext, Pages } from '#server/http/pages/pages.ts'
@@ -61,11 +62,19 @@ export const pageContext = (
   return { realm, ...language, ...(settings !== null && { branding: settings }) }
 }
 
+/** `ui_locales` of a request, by GET or as a form, whatever else is wrong with it (OIDC Core §3.1.2.1, RP-Initiated Logout §2). */
+const localesAsked = ({ query, body }: FastifyRequest): string | undefined => {
+  const sent = typeof body === 'string' ? Object.fromEntries(new URLSearchParams(body)) : query
+  const value = isObject(sent) ? sent['ui_locales'] : undefined
+  return typeof value === 'string' ? value : undefined
+}
+
 /** The context of the error pages of a protocol, which may be about a realm that does not exist. */
 export const errorContext =
   (pages: Pages, issuers: Pick<Issuers, 'known'>) =>
   async (request: FastifyRequest): Promise<PageContext> => {
     const { realm = '' } = request.params as Partial<RealmRoute['Params']>
     const issuer = await issuers.known(realm).catch(() => undefined)
-    return pageContext(pages, request, realm, issuer?.settings ?? null)
+    const settings = issuer?.settings ?? null
+    return pageContext(pages, request, realm, settings, localesAsked(request))
   }

@@ -46,6 +46,15 @@ describe.each(backends)('requests to protocol endpoints on $name', (backend) => 
     },
   )
 
+  it('that no client can be told of are refused in the language that is asked for (OIDC Core §3.1.2.1)', async () => {
+    const fields = { client_id: 'nobody', ui_locales: 'xx nl' }
+    for (const { status, body } of [
+      await site.get(`/authorize?${new URLSearchParams(fields)}`),
+      await site.post('/authorize', fields),
+    ])
+      expect([status, /<html lang="([^"]*)"/.exec(body)?.[1]]).toEqual([400, 'nl'])
+  })
+
   it('leave the other paths of the server their problem documents', async () => {
     const { status, headers } = await fetch(`${site.server.baseUrl}/admin/realms`, {
       method: 'PATCH',

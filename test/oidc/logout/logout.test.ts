@@ -342,6 +342,20 @@ describe.each(backends)('signing out on $name', (backend) => {
     expect(await isSignedIn(alice)).toBe(false)
   })
 
+  it('speaks the language that is asked for, on every page (RP-Initiated Logout §2)', async () => {
+    const languageOf = ({ body }: Page) => /<html lang="([^"]*)"/.exec(body)?.[1]
+    const asked = { ui_locales: 'xx de', client_id: 'web' }
+    await signIn(alice)
+    const question = await alice.open(logoutUrl(asked))
+    const wrong = await alice.open(logoutUrl({ ...asked, id_token_hint: 'x' }))
+    const posted = await alice.open(`${site.issuer}/logout`, { ...asked, id_token_hint: 'x' })
+    const done = await alice.submit(question, {})
+    const again = await alice.open(logoutUrl(asked))
+    const pages = [question, wrong, posted, done, again]
+    expect(pages.map(({ status }) => status)).toEqual([200, 400, 400, 200, 200])
+    expect(pages.map(languageOf)).toEqual(pages.map(() => 'de'))
+  })
+
   it('is in the metadata', async () => {
     const { body } = await site.get('/.well-known/openid-configuration')
     expect(body).toMatchObject({
