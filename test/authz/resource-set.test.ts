@@ -76,6 +76,24 @@ describe.each(anyBackend)('the resource registration ($name)', (backend) => {
     expect((await send('POST', '', '{')).status).toBe(400)
   })
 
+  it('names a resource that has no name, and keeps that name (UMA 2.0 Federated Authorization §3.1)', async () => {
+    const album = { resource_scopes: ['view'], description: 'Collection of digital photographs' }
+    const made = await send('POST', '', album)
+    expect(made.status).toBe(201)
+    expect((await send('POST', '', album)).status).toBe(201)
+    const { _id: id, name } = made.body
+    const replaced = await send('PUT', `/${id}`, { resource_scopes: ['view', 'print'] })
+    expect([replaced.status, replaced.body]).toMatchObject([200, { _id: id, name }])
+    for (const one of (await send('GET', '')).body) await send('DELETE', `/${one}`)
+  })
+
+  it('tells the scope that it refuses', async () => {
+    const scope = 'http://photoz.example.com/dev/scopes/print'
+    const { status, body } = await send('POST', '', { name: 'x', resource_scopes: ['view', scope] })
+    expect(status).toBe(400)
+    expect(body.error_description).toContain(`resource_scopes: '${scope}' must be a name without`)
+  })
+
   it('makes documents that no export, plan or revision contains', async () => {
     const revision = async () => (await site.admin('GET', '/revisions')).body
     const before = await revision()

@@ -83,6 +83,17 @@ describe.each(backends)('a requesting party token ($name)', (backend) => {
     })
   })
 
+  it('is asked for by a ticket, whose request is told the field that is wrong', async () => {
+    const told = async (body: unknown) =>
+      (await site.json('POST', '/authz/protection/permission', await site.pat(), body)).body
+        .error_description
+    expect(await told([{ resource_id: order, resource_scope: ['read'] }])).toContain(
+      '/0/resource_scope ',
+    )
+    expect(await told({ resource_scopes: ['read'] })).toContain('/resource_id ')
+    expect(await told([])).not.toContain('object')
+  })
+
   it('is introspected without a scope, in place of which are its permissions (UMA 2.0 Federated Authorization §5.1.1)', async () => {
     const client = await site.client({
       clientId: 'scoped',

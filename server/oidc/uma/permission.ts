@@ -48,10 +48,9 @@ const request: JsonSchema = {
   additionalProperties: false,
 }
 
-const bodySchema: JsonSchema = {
-  title: 'uma-permission-request',
-  anyOf: [request, { type: 'array', minItems: 1, maxItems: 100, items: request }],
-}
+const requests: JsonSchema = { type: 'array', minItems: 1, maxItems: 100, items: request }
+
+const bodySchema: JsonSchema = { title: 'uma-permission-request', anyOf: [request, requests] }
 
 const answerSchema = {
   description: 'The ticket, good for five minutes and one request.',
@@ -63,7 +62,11 @@ const answerSchema = {
 
 const invalidResource = oauthError('invalid_resource_id')
 const tooMany = oauthError('temporarily_unavailable', 429)
-const readBody = jsonReader<PermissionRequest | readonly PermissionRequest[]>(bodySchema)
+const readOne = jsonReader<PermissionRequest>(request)
+const readList = jsonReader<readonly PermissionRequest[]>(requests)
+/** By one of the two forms: a fault in an entry is told by its field. */
+const readBody = (incoming: FastifyRequest): readonly PermissionRequest[] =>
+  Array.isArray(incoming.body) ? readList(incoming) : [readOne(incoming)]
 
 /** Of this resource server alone: the ticket cannot name what another one protects. */
 const permissionIn = (
@@ -87,7 +90,7 @@ export const permission = (parts: PermissionParts): Endpoint => {
     const issuer = await freshIssuer(issuers, incoming)
     const { client } = await protectionCaller(parts, issuer, incoming, reply)
     const server = await authz.resourceServers(issuer.view, client)
-    const permissions = [readBody(incoming)].flat().map((one) => permissionIn(server, one))
+    const permissions = readBody(incoming).map((one) => permissionIn(server, one))
     const { ticket, statements } = authz.tickets.create({
       realm: issuer.name,
       clientId: client.id,

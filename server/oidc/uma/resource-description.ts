@@ -12,7 +12,7 @@ type NamedScope = string | { readonly name: string; readonly id?: string }
 
 export interface ResourceDescription {
   readonly _id?: string
-  readonly name: string
+  readonly name?: string
   readonly displayName?: string
   readonly type?: string
   readonly uri?: string
@@ -50,7 +50,7 @@ export const resourceSchema: JsonSchema = {
   type: 'object',
   properties: {
     _id: { ...text, description: 'Ignored; the address names the resource.' },
-    name,
+    name: { ...name, description: 'Made where it is left out.' },
     displayName: text,
     type: text,
     uri: text,
@@ -76,7 +76,6 @@ export const resourceSchema: JsonSchema = {
     description: text,
     icon_uri: text,
   },
-  required: ['name'],
   additionalProperties: false,
 }
 
@@ -88,15 +87,19 @@ const nameOf = (scope: NamedScope): string => (typeof scope === 'string' ? scope
 export const ownerIn = ({ owner }: ResourceDescription): string | undefined =>
   typeof owner === 'object' ? (owner.id ?? owner.name) : owner
 
-/** The owner is the id of a user, found by the caller. */
-export const fieldsIn = (given: ResourceDescription, owner: string | undefined): ResourceFields => {
+/** The owner is the id of a user, found by the caller; the name is that of a description without one (§3.1). */
+export const fieldsIn = (
+  given: ResourceDescription,
+  owner: string | undefined,
+  unnamed: string,
+): ResourceFields => {
   const { displayName, type, uri, uris = [], resource_scopes = given.scopes ?? [] } = given
   const kept = inAttributes.flatMap((member) => {
     const value = given[member]
     return value === undefined ? [] : [[member, [value]]]
   })
   return {
-    name: given.name,
+    name: given.name ?? unnamed,
     ...(displayName === undefined ? {} : { displayName }),
     ...(type === undefined ? {} : { type }),
     uris: [...new Set([...(uri === undefined ? [] : [uri]), ...uris])],

@@ -1,10 +1,12 @@
 /** Resource registration (UMA 2.0 Federated Authorization §3.2): a resource server keeps its resources here. */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { formats } from '#schemas/text/formats.ts'
 import type { Resource } from '#server/authz/evaluation/evaluate.ts'
 import type { AuthzArea } from '#server/authz/open.ts'
 import type { ResourceFields } from '#server/authz/registration.ts'
 import { indexUris, type ResourceUris } from '#server/authz/resource-uris.ts'
+import { newId } from '#server/platform/ids.ts'
 import type { Users } from '#server/users/users.ts'
 import { describe, refusals } from '../description.ts'
 import { type Endpoint, urlOf } from '../endpoint.ts'
@@ -122,6 +124,9 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
     { uris, scopes }: ResourceFields,
     before?: Resource,
   ): void => {
+    const odd = scopes.find((one) => !formats['segment']?.test(one))
+    if (odd !== undefined)
+      throw invalidRequest(`resource_scopes: "${odd}" ${formats['segment']?.message}`)
     if (!user) return
     if (uris.some((uri) => !before?.doc.uris.includes(uri)))
       throw forbidden('uris are set by the resource server, not with a token of a user')
@@ -157,7 +162,7 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
   const create = async (request: FastifyRequest<OneRoute>, reply: FastifyReply) => {
     const place = await placeOf(request, reply)
     const body = readBody(request)
-    const fields = fieldsIn(body, await ownerOf(place, body))
+    const fields = fieldsIn(body, await ownerOf(place, body), `resource ${newId()}`)
     checkFields(place, fields)
     const id = await registration.create(registrationPlace(place), fields)
     const made = describedResource({ id, doc: fields }, place.client.clientId)
@@ -169,7 +174,7 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
     const before = resourceIn(place, request)
     const { id } = before
     const body = readBody(request)
-    const fields = fieldsIn(body, await ownerOf(place, body))
+    const fields = fieldsIn(body, await ownerOf(place, body), before.doc.name)
     checkFields(place, fields, before)
     await registration.replace(registrationPlace(place), id, fields)
     return reply.send(describedResource({ id, doc: fields }, place.client.clientId))
