@@ -200,3 +200,12 @@ export class UpstreamRefused extends Error {
     this.reason = reason
   }
 }
+
+/** A logout that is the provider's own and cannot be carried out: the provider hears so. */
+export class LogoutRefused extends UpstreamRefused {
+  readonly answer: NonNullable<EndedUpstream['answer']>
+  constructor({ reason, message }: UpstreamRefused, answer: LogoutRefused['answer']) {
+    super(reason, message)
+    this.answer = answer
+  }
+}

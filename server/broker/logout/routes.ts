@@ -13,7 +13,14 @@ import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { brokerUrl } from '../addresses.ts'
 import { arrivalOf, landingOf, resumeParameter, takeRawForms } from '../arrival.ts'
 import { type DeparturePages, sendDeparture } from '../departure-pages.ts'
-import { type Arrival, type BrokerProtocol, type Provider, UpstreamRefused } from '../protocol.ts'
+import {
+  type Arrival,
+  type BrokerProtocol,
+  type EndedUpstream,
+  LogoutRefused,
+  type Provider,
+  UpstreamRefused,
+} from '../protocol.ts'
 import { nameOf, type Providers } from '../providers.ts'
 import type { TripCookie } from '../trips/trip-cookie.ts'
 import type { Trips } from '../trips/trips.ts'
@@ -119,6 +126,13 @@ const reasonOf = (error: unknown): string => {
   return error.message
 }
 
+/** Every other error is thrown on. */
+const warn = (request: FastifyRequest, error: unknown): void => {
+  const detail = reasonOf(error)
+  const { reason } = error as UpstreamRefused
+  request.log.warn({ reason, detail }, 'logout of an identity provider refused')
+}
+
 export const logoutRoutes = (parts: LogoutRouteParts) => {
   const { issuers, providers, trips, tripCookie, protocolOf, pages, endSessions } = parts
 
@@ -203,9 +217,22 @@ export const logoutRoutes = (parts: LogoutRouteParts) => {
     arrival: Arrival,
   ): Promise<FastifyReply> => {
     if (!protocol.endSession) throw new Problem('not-found', 'It takes no logouts here.')
-    const ended = await protocol.endSession(provider, arrival, url)
-    await endSessions(issuer, provider, ended, request.ip)
-    const departure = await ended.answer?.(true)
+    let answer: EndedUpstream['answer']
+    let refused: unknown
+    try {
+      const ended = await protocol.endSession(provider, arrival, url)
+      answer = ended.answer
+      await endSessions(issuer, provider, ended, request.ip)
+    } catch (error) {
+      if (error instanceof LogoutRefused) answer = error.answer
+      refused = error
+    }
+    // By our answer alone the browser gets back to the provider, and on to its other applications (SAML Profiles §4.4.3.4).
+    const departure = await answer?.(refused === undefined)
+    if (refused !== undefined) {
+      if (!departure) throw refused
+      warn(request, refused)
+    }
     if (!departure) return reply.code(200).send()
     return sendDeparture(pages, reply, departure, {
       context: contextOf(request, issuer),
@@ -238,9 +265,7 @@ export const logoutRoutes = (parts: LogoutRouteParts) => {
     try {
       return await take(request, reply)
     } catch (error) {
-      if (!(error instanceof UpstreamRefused)) throw error
-      const { reason, message: detail } = error
-      request.log.warn({ reason, detail }, 'logout of an identity provider refused')
+      warn(request, error)
       return reply.code(400).send({ error: 'invalid_request' })
     }
   }

@@ -10,7 +10,7 @@ import { backends } from '../../support/backends.ts'
 import { runJobs } from '../../support/jobs.ts'
 import { sender, stranger } from '../../xml/keys.ts'
 import { signed } from '../../xml/messages.ts'
-import { at, attribute, idp, nameId, now, sp } from './answers.ts'
+import { at, attribute, encrypted, idp, nameId, now, sp } from './answers.ts'
 import { formIn, isAlive, queryOf, signIn, signOut } from './browsers.ts'
 import { openSamlSite, type SamlSite } from './fixture.ts'
 
@@ -232,6 +232,34 @@ describe.each(backends)('a sign-out across a SAML provider on $name', (backend) 
       const body = await answer.text()
       expect([answer.status, actionOf(body)]).toEqual([200, 'https://idp.example/slo'])
       expect(body).toContain('name="SAMLResponse"')
+      expect(await isAlive(saml, person)).toBe(false)
+    })
+
+    it('is answered too where it cannot be carried out: again, or for a name that we have no key for', async () => {
+      const alias = await provider([logoutService('HTTP-Redirect', 'https://idp.example/slo')])
+      const person = await signIn(saml, alias, as('unheard'))
+      const answerTo = async (query: string): Promise<string[]> => {
+        const answer = await fetch(`${logoutUrl(alias)}?${query}`, { redirect: 'manual' })
+        expect(answer.status).toBe(303)
+        const url = answer.headers.get('location') ?? ''
+        const { request, relayState } = saml.read({ kind: 'redirect', url }, 'samlp:LogoutResponse')
+        const code = childOf(childOf(request, 'samlp:Status') ?? request, 'samlp:StatusCode')
+        return [code?.attributes['Value']?.split(':').at(-1) ?? '', relayState]
+      }
+      const secret = await encrypted(
+        nameId('unheard').replace('<saml:NameID', `$& ${spaces}`),
+        'EncryptedID',
+      )
+      for (const inside of [secret, '<samlp:SessionIndex>_unheard</samlp:SessionIndex>']) {
+        const { xml } = message('LogoutRequest', `Destination="${logoutUrl(alias)}"`, inside)
+        expect(await answerTo(queryOf('SAMLRequest', xml, 'r'))).toEqual(['Responder', 'r'])
+        expect(await isAlive(saml, person)).toBe(true)
+      }
+      const once = asked(alias, 'unheard')
+      expect([await answerTo(once), await answerTo(once)]).toEqual([
+        ['Success', 'r'],
+        ['Responder', 'r'],
+      ])
       expect(await isAlive(saml, person)).toBe(false)
     })
 

@@ -117,16 +117,21 @@ const checkHeader = (message: XmlElement, rules: LogoutRules): string => {
   return id
 }
 
-export interface LogoutAsked extends EndedUpstream {
+export interface LogoutAsked extends ReceivedLogout {
   readonly id: string
-  readonly relayState: string | undefined
+  readonly rules: LogoutRules
 }
 
-/** The sessions that a LogoutRequest of the provider ends. */
+/** A LogoutRequest of the provider for us. */
 export const readLogoutRequest = (arrival: Arrival, rules: LogoutRules): LogoutAsked =>
   gated(() => {
-    const { message, relayState } = signedMessage(arrival, 'LogoutRequest', rules)
-    const id = checkHeader(message, rules)
+    const received = signedMessage(arrival, 'LogoutRequest', rules)
+    return { ...received, id: checkHeader(received.message, rules), rules }
+  })
+
+/** The sessions that it ends. */
+export const endedBy = ({ message, id, rules }: LogoutAsked): EndedUpstream =>
+  gated(() => {
     const until = timeOf(message, 'NotOnOrAfter')
     if (until !== undefined && until <= rules.now - rules.skewMs)
       refuse('the LogoutRequest has expired')
@@ -136,8 +141,6 @@ export const readLogoutRequest = (arrival: Arrival, rules: LogoutRules): LogoutA
       rules.subjectIsNameId &&
       nameIdFormatOf(nameId.format ?? nameIdFormats.unspecified) !== 'transient'
     return {
-      id,
-      relayState,
       issuer: rules.idpEntityId,
       subject: isSubject ? nameId.value : undefined,
       nameKey: isSubject ? undefined : nameKeyOf(nameId),

@@ -19,6 +19,7 @@ import {
 import {
   type Arrival,
   type BrokerProtocol,
+  LogoutRefused,
   type Provider,
   type Trip,
   type UpstreamIdentity,
@@ -28,6 +29,7 @@ import { artifactResponseIn, type Resolved, resolveArtifact } from './artifact.t
 import { checkProvider } from './check.ts'
 import { identityOf } from './identity.ts'
 import {
+  endedBy,
   isLogoutResponse,
   type LogoutRules,
   logoutAnswer,
@@ -341,10 +343,12 @@ export const createSamlProtocol = (parts: SamlParts, scheme: Scheme): BrokerProt
       )
       const [key] = await signersFor(provider, scheme.settings(provider))
       const spEntityId = spEntityIdOf(provider)
-      return {
-        ...asked,
-        answer: (isEnded) =>
-          logoutAnswer(upstream, asked, { spEntityId, key, now: clock.now(), isEnded }),
+      const answer = (isEnded: boolean) =>
+        logoutAnswer(upstream, asked, { spEntityId, key, now: clock.now(), isEnded })
+      try {
+        return { ...endedBy(asked), answer }
+      } catch (error) {
+        throw error instanceof UpstreamRefused ? new LogoutRefused(error, answer) : error
       }
     },
 
