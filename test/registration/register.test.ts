@@ -160,6 +160,23 @@ describe.each(backends)('client registration on $name', (backend) => {
     expect(statuses).toEqual([200, 401, 401, 401])
   })
 
+  it('of many deletions one succeeds: for the others the client does not exist (RFC 7592 §2.3)', async () => {
+    const { registration_client_uri: url, registration_access_token: own } = await registered()
+    const sent = Array.from({ length: 5 }, () => site.manage('DELETE', url, own))
+    const statuses = (await Promise.all(sent)).map(({ status }) => status).sort()
+    expect(statuses).toEqual([204, 401, 401, 401, 401])
+  })
+
+  it('an update at the same moment as a deletion succeeds before it, or is refused as after it (RFC 7592 §2.2)', async () => {
+    const { client_id, ...body } = await registered()
+    const { registration_client_uri: url, registration_access_token: own } = body
+    const sent = ['PUT', 'DELETE', 'PUT', 'DELETE'].map((method) =>
+      site.manage(method, url, own, method === 'PUT' ? { ...web, client_id } : undefined),
+    )
+    const statuses = (await Promise.all(sent)).map(({ status }) => status)
+    expect(statuses.filter((status) => ![200, 204, 401].includes(status))).toEqual([])
+  })
+
   it('refuses an update for another client_id, or with a secret that is not its own (RFC 7592 §2.2)', async () => {
     const {
       registration_client_uri: url,

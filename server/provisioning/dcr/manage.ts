@@ -5,6 +5,7 @@
 
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Client, type ClientDoc } from '#schemas/kinds/clients/client.ts'
+import { Problem } from '#schemas/problems.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import { isUuid } from '#server/platform/ids.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
@@ -53,12 +54,19 @@ const refuseOwned = ({ document }: Managed): void => {
     )
 }
 
+const unknownToken = () => invalidToken('the registration access token is not one of this client')
+
+/** A client that another request deleted at the same moment is none of this server (RFC 7592 §2.2, §2.3). */
+const orGone = (error: unknown): never => {
+  throw error instanceof Problem && error.code === 'not-found' ? unknownToken() : error
+}
+
 export const createManage = ({ vault, registered, documents, requests }: ManageParts) => {
   /** An unknown client, one that is disabled and a wrong token answer the same (RFC 7592 §2.1). */
   const managed = async (request: FastifyRequest<ClientRoute>): Promise<Managed> => {
     const { realm, clientId } = request.params
     const offered = await requests.offeredBy(realm)
-    const refused = invalidToken('the registration access token is not one of this client')
+    const refused = unknownToken()
     const token = bearerIn(request)
     if (token === undefined || !isUuid(clientId)) throw refused
     const row = await registered.find(realm, clientId)
@@ -107,11 +115,13 @@ export const createManage = ({ vault, registered, documents, requests }: ManageP
       const token = randomToken()
       const described = descriptiveOf(metadata)
       const next = { token_hash: sha256(token), metadata: JSON.stringify(described) }
-      const written = await documents.update(
-        { realm: issuer.name, caller: registrant(document.id, request.ip), policy, fields },
-        document,
-        [registered.replace(row, next)],
-      )
+      const written = await documents
+        .update(
+          { realm: issuer.name, caller: registrant(document.id, request.ip), policy, fields },
+          document,
+          [registered.replace(row, next)],
+        )
+        .catch(orGone)
       return sendInformation(reply, 200, {
         issuer,
         ...(written ?? { document }),
@@ -126,7 +136,7 @@ export const createManage = ({ vault, registered, documents, requests }: ManageP
       refuseOwned(client)
       const { issuer, document } = client
       const caller = registrant(document.id, request.ip)
-      await documents.remove({ realm: issuer.name, caller }, document)
+      await documents.remove({ realm: issuer.name, caller }, document).catch(orGone)
       return reply.code(204).header('cache-control', 'no-store').send()
     },
   }
