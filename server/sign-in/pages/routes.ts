@@ -11,7 +11,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
-import { printable } from '#server/users/names.ts'
+import { nameOf, printable } from '#server/users/names.ts'
 import { providerStepId } from '../authenticators/brokers/identity-provider.ts'
 import { linkToken, opensSignIn } from '../authenticators/codes/email-link.ts'
 import type { SentAway } from '../brokers/sent-away.ts'
@@ -66,6 +66,12 @@ const forNothing = ({ state: { pending: _, ...state }, ...signIn }: SignIn): Sig
   ...signIn,
   state,
 })
+
+/** Whether the session is of the user whose name was typed. */
+const isOfNamed = ({ current }: Visit, name: string): boolean => {
+  const { key } = nameOf(name)
+  return current !== undefined && [current.user.username_key, current.user.email_key].includes(key)
+}
 
 const choosing = ({ query }: FastifyRequest): boolean =>
   typeof query === 'object' && query !== null && Object.hasOwn(query, 'choose')
@@ -157,6 +163,9 @@ const createHandlers = (parts: LoginParts) => {
     const context = await contextOf(request, reply, visit, handle)
     const asked = await begin(context, handle, entry)
     const values = { username: printable(form('username'), 255) }
+    // Signed in meanwhile in another tab: what waits here decides whether that will do.
+    if (!isOurs && entry === signInEntry && isOfNamed(visit, form('username')))
+      return reply.redirect(context.pending?.continueTo ?? pathOf(visit.realm, 'login'), 303)
     if (!asked || !isOurs)
       return show(reply, context, asked, { ...refused('expired', 403), values })
     if (!visit.isOpen) {
