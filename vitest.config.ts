@@ -64,13 +64,15 @@ const ofNodes = globSync([
   'test/workload/revocation.test.ts',
 ])
 /** Thousands of requests each, about rules that no query decides. */
-const manyRequests = [
-  'test/scim-out/provisioning.test.ts',
+const manyRequests = globSync([
+  'test/admin/events.test.ts',
+  'test/messaging/limits.test.ts',
+  'test/scim-out/{faults,matching,members,provisioning,queue,renames}.test.ts',
   'test/security/admin-api/guard.test.ts',
   'test/security/permissions/every-write.test.ts',
-]
+])
 /** On PostgreSQL a file takes twice the processor time: of the files that run on one database, one in so many. */
-const oneIn = isFull ? 2 : 4
+const oneIn = isFull ? 2 : 8
 /** The database of each file that runs on one of them. */
 const databaseOf = Object.fromEntries(
   divided.map((path, index) => {
