@@ -35,7 +35,8 @@ import { signJwt } from './jwt.ts'
 import { keycloakClaims, serviceAccountName } from './keycloak/claims.ts'
 import { lifetimesOf } from './lifetimes.ts'
 import { type Subjects, subjectOfClient } from './subject.ts'
-import { tokenId } from './token-ids.ts'
+import { tokenId, withUserHint } from './token-ids.ts'
+import type { UserHints } from './user-hints.ts'
 
 /** How and when the user was authenticated, and what that led to. */
 export interface Authentication {
@@ -127,6 +128,7 @@ export interface MintParts {
   readonly keys: RealmKeys
   readonly subjects: Subjects
   readonly agents: Pick<Agents, 'of' | 'insist'>
+  readonly userHints: Pick<UserHints, 'seal'>
 }
 
 /** The left half of the digest (OIDC Core §3.1.3.6); RS256 and PS256 both hash with SHA-256. */
@@ -165,7 +167,9 @@ const authenticationClaims = (authentication: Authentication | undefined): Claim
 /** JSON of an object without its closing brace, which is never empty here. */
 const openJson = (claims: Claims): string => JSON.stringify(claims).slice(0, -1)
 
-export const createMint = ({ storage, clock, keys, subjects, agents }: MintParts): Mint => {
+export const createMint = (parts: MintParts): Mint => {
+  const { storage, clock, keys, subjects, agents, userHints } = parts
+
   const remembered = rememberPerClient<string>()
   /** They tell when a token was issued more exactly than `iat`, by the clock that `notBefore` is set by. */
   const newTokenId = createIdSource(clock)
@@ -259,6 +263,15 @@ export const createMint = ({ storage, clock, keys, subjects, agents }: MintParts
     return signJwt(key, typ, alg ?? client.doc.idTokenSignedResponseAlg, claims)
   }
 
+  /** Of an id token that comes back as a hint when nothing but its `sub` would tell the user (CIBA Core §7.1). */
+  const idTokenId = ({ client, user, authentication }: IdTokenRequest, sub: string): string => {
+    const id = tokenId(newId(), authentication.grantId)
+    const isName = [user.id, user.username, user.email].includes(sub)
+    return isName || !client.doc.grantTypes.includes('CIBA')
+      ? id
+      : withUserHint(id, userHints.seal(user.id))
+  }
+
   const tell = async (request: UserinfoRequest): Promise<Claims> => {
     const { issuer, client, user, scope, authentication } = request
     return {
@@ -312,19 +325,20 @@ export const createMint = ({ storage, clock, keys, subjects, agents }: MintParts
     idToken: async (request) => {
       const { issuer, client, user, scope, authentication, nonce, accessToken, code } = request
       const iat = Math.floor(clock.now() / 1000)
+      const sub = await subjects.subjectOf(issuer.view, client, user)
       return sign(issuer, client, 'JWT', {
         ...keycloakClaims(issuer, 'id', { client, username: user.username }),
         ...(await mapped('id', request)),
         ...(await organizationClaim(issuer, user, scope, authentication)),
         ...request.claims,
         iss: issuer.url,
-        sub: await subjects.subjectOf(issuer.view, client, user),
+        sub,
         aud: client.clientId,
         azp: client.clientId,
         ...(await agentClaim(issuer, client)),
         iat,
         exp: iat + lifetimesOf(issuer.settings, client.doc).idToken,
-        jti: tokenId(newId(), authentication.grantId),
+        jti: idTokenId(request, sub),
         ...authenticationClaims(authentication),
         ...(nonce === undefined ? {} : { nonce }),
         ...(accessToken === undefined ? {} : { at_hash: halfHash(accessToken) }),

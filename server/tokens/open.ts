@@ -10,6 +10,7 @@ import { createGrantsStore } from './grants/grants-store.ts'
 import { createIssuers } from './issuers.ts'
 import { createMint } from './mint.ts'
 import { createSubjects } from './subject.ts'
+import { createUserHints } from './user-hints.ts'
 import { createVerifier } from './verify.ts'
 
 export interface TokenNeeds {
@@ -29,13 +30,14 @@ export const openTokens = (needs: TokenNeeds) => {
     reveal: secrets.vault.reveal,
     key: secrets.keyFor('pairwise-subjects'),
   })
+  const userHints = createUserHints(secrets.keyFor('user-hints'))
   const agents = createAgents({ storage, clock })
   return {
     agents,
     issuers: createIssuers({ copy, baseUrl, master }),
     subjects,
-    mint: createMint({ storage, clock, keys: keys.realmKeys, subjects, agents }),
-    verifier: createVerifier({ storage, clock, keys: keys.realmKeys, agents }),
+    mint: createMint({ storage, clock, keys: keys.realmKeys, subjects, agents, userHints }),
+    verifier: createVerifier({ storage, clock, keys: keys.realmKeys, agents, userHints }),
     grantsStore: createGrantsStore({ storage, clock, handleKey: secrets.keyFor('grant-handles') }),
   }
 }

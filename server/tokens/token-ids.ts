@@ -8,7 +8,13 @@ export interface TokenId {
   readonly grantId: string | undefined
   /** Of those who act for the subject (RFC 8693 §4.1), and whatever else the token ends with. */
   readonly actorGrantIds: readonly string[]
+  /** Of an id token: its user, sealed (user-hints.ts). */
+  readonly userHint: string | undefined
 }
+
+const hintMark = '~'
+
+export const withUserHint = (jti: string, hint: string): string => `${jti}${hintMark}${hint}`
 
 export const tokenId = (
   id: string,
@@ -20,8 +26,13 @@ export const tokenId = (
     : [id, grantId ?? '', ...actorGrantIds].join('.')
 
 export const readTokenId = (jti: string): TokenId => {
-  const [, grantId, ...actorGrantIds] = jti.split('.')
-  return { grantId: grantId || undefined, actorGrantIds: actorGrantIds.filter((one) => one !== '') }
+  const [ids = '', userHint] = jti.split(hintMark)
+  const [, grantId, ...actorGrantIds] = ids.split('.')
+  return {
+    grantId: grantId || undefined,
+    actorGrantIds: actorGrantIds.filter((one) => one !== ''),
+    userHint,
+  }
 }
 
 /** The id of a token within its `jti`: what an exchanged token names it by. */

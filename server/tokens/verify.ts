@@ -19,6 +19,7 @@ import type { Issuer } from './issuers.ts'
 import { createReadJwt, tokenEnd } from './jwt.ts'
 import { idleSince } from './lifetimes.ts'
 import { isToken, readTokenId, tokenOfEnding } from './token-ids.ts'
+import type { UserHints } from './user-hints.ts'
 import { isWorkloadLive, isWorkloadState } from './workload-state.ts'
 
 export interface LiveGrant {
@@ -44,6 +45,8 @@ export interface ReadIdToken {
   /** Epoch seconds. */
   readonly exp: number
   readonly sid: string | undefined
+  /** The user, of an id token whose `sub` does not lead to one. */
+  readonly userId: string | undefined
 }
 
 export interface Verifier {
@@ -62,6 +65,7 @@ export interface VerifierParts {
   readonly clock: Clock
   readonly keys: RealmKeys
   readonly agents: Pick<Agents, 'endOf'>
+  readonly userHints: Pick<UserHints, 'open'>
 }
 
 /** What was found out about a token, as of a moment at which the realm was seen. */
@@ -87,7 +91,7 @@ const actingClients = (issuer: Pick<Issuer, 'url'>, act: unknown): string[] => {
 }
 
 export const createVerifier = (parts: VerifierParts): Verifier => {
-  const { clock, keys, agents } = parts
+  const { clock, keys, agents, userHints } = parts
   const { db } = parts.storage
   const readJwt = createReadJwt()
   const liveness = createLiveness(db)
@@ -132,10 +136,11 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
     const { typ, claims = {} } = (await signed(issuer, token)) ?? {}
     const { exp } = claims
     const [aud, sub, jti, sid] = ['aud', 'sub', 'jti', 'sid'].map((name) => text(claims[name]))
-    const { grantId } = readTokenId(jti ?? '')
+    const { grantId, userHint } = readTokenId(jti ?? '')
     if (typ !== 'JWT' || typeof exp !== 'number') return undefined
     if (aud === undefined || sub === undefined || grantId === undefined) return undefined
-    return { claims, aud, sub, grantId, exp, sid }
+    const userId = userHint === undefined ? undefined : userHints.open(userHint)
+    return { claims, aud, sub, grantId, exp, sid, userId }
   }
 
   /** The service account that a token without a grant is about. */

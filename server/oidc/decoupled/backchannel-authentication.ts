@@ -139,14 +139,14 @@ export const backchannelAuthentication = (parts: BackchannelParts): Endpoint => 
     const token = await verifier.idToken(issuer, hint)
     if (token?.aud !== client.clientId)
       throw invalidRequest('the id_token_hint is not an id token for this client')
-    const { sub, sid, grantId } = token
+    const { sub, sid, grantId, userId } = token
     const session =
       sid === undefined ? undefined : await sessions.findBySid(issuer.name, sid, issuer.settings)
     // The user is asked away from a browser, long after the session: an offline grant, and a name, outlive it.
     const user =
       session?.user ??
       (await verifier.grant(issuer, grantId))?.user ??
-      (await users.find(issuer.name, sub)) ??
+      (await users.find(issuer.name, userId ?? sub)) ??
       (await users.findByLogin(issuer.name, sub, { withEmail: true }))?.user
     const same = user && (await subjectOf(issuer, client, user)) === sub
     return same ? user : undefined

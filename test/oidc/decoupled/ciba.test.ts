@@ -244,6 +244,9 @@ describe.each(backends)('CIBA on $name', (backend) => {
 
   it('finds the user by an id token of a session that has ended, whatever names the user to the client', async () => {
     const danaId = await addPerson(site, 'dana')
+    await change(site, `/users/${danaId}`, { attributes: { number: ['D-1'] } })
+    const { body: subject } = await site.admin('GET', '/subject-claim')
+    await site.admin('PUT', '/subject-claim', { ...subject, attribute: 'number' })
     const signedIn = async (): Promise<Person> => {
       const dana = newPerson(site)
       await dana.signIn(`${site.issuer}/login`, 'dana')
@@ -254,9 +257,11 @@ describe.each(backends)('CIBA on $name', (backend) => {
       ['username', 'openid'],
       ['email', 'openid'],
       ['pairwise', 'openid offline_access'],
+      ['pairwise', 'openid'],
+      ['attribute', 'openid'],
     ] as const) {
       const client = await site.client({
-        clientId: `hint-${subjectClaim}`,
+        clientId: `hint-${subjectClaim}-${scope.length}`,
         grantTypes: ['CIBA', 'refresh_token'],
         scopes: ['offline_access'],
         subjectClaim,
