@@ -2,6 +2,7 @@
 
 import { createRemoteJWKSet, type JWTPayload, jwtVerify } from 'jose'
 import type { RunningJobs } from '#server/jobs/queue.ts'
+import { createLogger } from '#server/platform/logger.ts'
 import { startBackground } from '#server/run/background.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { openReceiver, type Receiver } from '../audit/receiver.ts'
@@ -20,6 +21,8 @@ export const push = (endpoint_url: string, more: object = {}) => ({
 
 export interface SignalSite {
   readonly site: OidcSite
+  /** Lines of the log, warnings and worse. */
+  readonly log: readonly string[]
   readonly background: RunningJobs
   /** Takes pushes. */
   readonly receiver: Receiver
@@ -46,7 +49,9 @@ export interface SignalSite {
 export const openSignalSite = async (backend: Backend): Promise<SignalSite> => {
   const receiver = await openReceiver()
   let ahead = 0
+  const log: string[] = []
   const site = await openIssuer(backend, {
+    logger: createLogger({ level: 'warn', destination: { write: (line) => void log.push(line) } }),
     clock: { now: () => Date.now() + ahead },
     env: { IAMCTL_OUTGOING_ALLOW: 'localhost' },
   })
@@ -95,6 +100,7 @@ export const openSignalSite = async (backend: Backend): Promise<SignalSite> => {
   let passwords = 0
   return {
     site,
+    log,
     background,
     receiver,
     app,

@@ -72,6 +72,8 @@ describe.each(backends)('polls for security events ($name)', (backend) => {
     const err = { err: 'invalid_state', description: 'another state was expected' }
     expect(await own.polled(id, { setErrs: { [event?.jti ?? '']: err } })).toEqual([])
     expect(await own.polled(id)).toEqual([])
+    const told = { realm: 'acme', stream: id, events: 1, event: event?.jti, ...err }
+    expect(JSON.parse(own.log.findLast((one) => one.includes(id)) ?? '')).toMatchObject(told)
   })
 
   it('gives so many events as are asked for, and says that there are more', async () => {

@@ -252,6 +252,8 @@ describe.each(backends)('pushes of security events ($name)', (backend) => {
     await own.background.idle()
     expect(own.receiver.at('/refused')).toHaveLength(1)
     expect((await own.send('GET', `/ssf/status?stream_id=${id}`)).body.status).toBe('enabled')
+    const line = own.log.findLast((one) => one.includes(id)) ?? '{}'
+    expect(JSON.parse(line)).toMatchObject({ realm: 'acme', events: 1, stream: id })
   })
 
   it('a receiver that takes no events has its stream paused, is told, and gets them later', async () => {

@@ -19,6 +19,7 @@ import { createPollRequest } from './polling/poll-requests.ts'
 import { createPolls } from './polling/polls.ts'
 import { createSignSet, signalPushes } from './push.ts'
 import { createMayReceive, createReceiverOf } from './receiver.ts'
+import { createTellRefused } from './refused-events.ts'
 import { createSignalRequests } from './requests.ts'
 import { signalRoutes } from './routes.ts'
 import { createStops } from './stops.ts'
@@ -63,6 +64,7 @@ export const openSignals = (needs: SignalNeeds) => {
   const own = createOwnStreams({ recorder, streams })
   const receiverOf = createReceiverOf({ issuers, verifier, agents })
   const signSet = createSignSet({ mint })
+  const tellRefused = createTellRefused(logger)
   const handlers = {
     streams: createStreamRequests({ streams, own, deliveries, transmitter, receiverOf }),
     requests: createSignalRequests({
@@ -74,7 +76,15 @@ export const openSignals = (needs: SignalNeeds) => {
       wake,
       receiverOf,
     }),
-    poll: createPollRequest({ recorder, streams, own, polls, receiverOf, signSet }),
+    poll: createPollRequest({
+      recorder,
+      streams,
+      own,
+      polls,
+      receiverOf,
+      signSet,
+      tellRefused,
+    }),
   }
   return {
     tellLogout: transmitter.tellLogout,
@@ -87,6 +97,7 @@ export const openSignals = (needs: SignalNeeds) => {
       deliveries,
       stops,
       mayReceive,
+      tellRefused,
     }),
     pauseIdle: stops.afterInactivity,
     forgetStatement: streams.forgetStatement,

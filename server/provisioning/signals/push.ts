@@ -12,6 +12,7 @@ import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import type { Mint } from '#server/tokens/mint.ts'
 import type { Deliveries } from './delivery.ts'
 import type { MayReceive } from './receiver.ts'
+import type { TellRefused } from './refused-events.ts'
 import type { Stops } from './stops.ts'
 import type { Streams } from './streams.ts'
 import { type SignalPayload, signalQueue } from './transmitter.ts'
@@ -25,6 +26,7 @@ export interface PushParts {
   readonly deliveries: Pick<Deliveries, 'authorizationOf'>
   readonly stops: Pick<Stops, 'afterFailures'>
   readonly mayReceive: MayReceive
+  readonly tellRefused: TellRefused
 }
 
 const second = 1000
@@ -51,7 +53,7 @@ export const createSignSet =
   }
 
 export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
-  const { storage, issuers, streams, outgoing, deliveries, stops, mayReceive } = parts
+  const { storage, issuers, streams, outgoing, deliveries, stops, mayReceive, tellRefused } = parts
   const signSet = createSignSet(parts)
 
   const push = async (
@@ -82,7 +84,11 @@ export const signalPushes = (parts: PushParts): JobHandler<SignalPayload> => {
       return { kind: 'done' }
     }
     // The receiver has read it and does not want it (RFC 8935 §2.3): it is not sent again.
-    if (status === 400) await storage.commit(streams.acknowledge(stream.id, [event.id]))
+    if (status === 400) {
+      await storage.commit(streams.acknowledge(stream.id, [event.id]))
+      // The body, which may say why, is not waited for.
+      tellRefused(stream, { [event.id]: undefined })
+    }
     const reason = `the receiver answers ${status}`
     return status === 400 ? { kind: 'dead', reason } : { kind: 'retry', reason }
   }

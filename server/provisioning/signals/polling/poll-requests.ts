@@ -9,6 +9,7 @@ import type { Issuer } from '#server/tokens/issuers.ts'
 import { type OwnStreams, reader, type SignalRequest } from '../own-streams.ts'
 import type { SignSet } from '../push.ts'
 import type { ReceiverOf } from '../receiver.ts'
+import type { TellRefused } from '../refused-events.ts'
 import { pollSchema } from '../stream-body.ts'
 import type { Streams } from '../streams.ts'
 import type { Polls } from './polls.ts'
@@ -20,6 +21,7 @@ export interface PollRequestParts {
   readonly polls: Polls
   readonly receiverOf: ReceiverOf
   readonly signSet: SignSet
+  readonly tellRefused: TellRefused
 }
 
 /** Below what proxies and clients wait for an answer. */
@@ -43,7 +45,7 @@ const hangUpOf = ({ raw }: FastifyReply): AbortSignal => {
 }
 
 export const createPollRequest = (parts: PollRequestParts) => {
-  const { recorder, streams, own, polls, receiverOf, signSet } = parts
+  const { recorder, streams, own, polls, receiverOf, signSet, tellRefused } = parts
 
   /** The events that there are, or those that come within the time; none where the stream is gone. */
   const awaited = async (
@@ -89,6 +91,7 @@ export const createPollRequest = (parts: PollRequestParts) => {
       throw new Problem('conflict', 'The events of this stream are pushed.')
     const settled = [...ack, ...Object.keys(setErrs)]
     if (settled.length > 0) await recorder.append(streams.acknowledge(stream.id, settled), [])
+    tellRefused(stream, setErrs)
     // A request for no events acknowledges alone (RFC 8936 §2.4): it has nothing to wait for.
     if (maxEvents === 0) return reply.send({ sets: {} })
     const there = await streams.waiting(stream, maxEvents + 1)
