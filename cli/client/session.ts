@@ -232,7 +232,7 @@ const withCookies = (
           `the session of ${identity.username} at ${http.server} has ended`,
           'sign in again: run `iamctl login`',
         )
-      // Ended in the middle of a long run. Who comes second finds the new session already begun.
+      // Ended in the middle of a long run. The second of concurrent requests finds the new session already begun.
       if (begun === signedInBy) begun = undefined
       await begin()
       return once(request)

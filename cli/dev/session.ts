@@ -25,7 +25,7 @@ export interface DevOptions {
   readonly openView: (controls: Controls) => Promise<DevView>
 }
 
-/** As a shell tells of a program that Ctrl-C ended. */
+/** The exit code that shells report for a program that Ctrl-C ended. */
 const forcedExitCode = 130
 const endingSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
 

@@ -50,7 +50,7 @@ const foldersBelow = (tree: string): string[] => {
       for (const entry of entries)
         if (entry.isDirectory() && !isNoise(entry.name)) enter(join(folder, entry.name))
     } catch {
-      // Gone since it was listed, or not ours to read: the loader tells of it where it matters.
+      // Gone since it was listed, or not ours to read: the loader reports it where it matters.
     }
   }
   enter(tree)

@@ -202,7 +202,7 @@ export const withSecretFlags = (kind: Kind, doc: Doc, stored: ReadonlySet<string
   return stored.size === 0 ? doc : add(kind.spec, doc, '')
 }
 
-/** Takes the flags out again and says which secrets they told of. */
+/** Takes the flags out again and says which secrets they named. */
 export const withoutSecretFlags = (
   kind: Kind,
   doc: Doc,

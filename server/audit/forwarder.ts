@@ -2,7 +2,7 @@
  * Sends the audit trail to the receiver that is configured: batches of events as JSON arrays, in the order of their
  * commits, each at least once. A cursor marks the position, which moves when the receiver has
  * answered 2xx; until then the same events are sent again, with the same ids. It is a job like any other: one node at
- * a time sends, whatever dies, and what fails is tried again later. No request that causes an event waits for it.
+ * a time sends, also across crashes, and a failed batch is tried again later. No request that causes an event waits for it.
  */
 
 import type { AuditRecord } from '#schemas/wire/events.ts'

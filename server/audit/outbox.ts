@@ -1,9 +1,9 @@
 /**
  * The audit table as an outbox: its events in the order in which their transactions were committed, read from a
- * position on. Nothing is added to the transaction that causes an event, and nothing is ever skipped: where numbers
- * are drawn before the commit, rows tell their transaction, and those are read that no transaction under way can
- * precede any more. Who follows keeps a cursor, moved by a guarded update in the transaction of whatever is made of
- * the events, so that of any number of nodes one makes it.
+ * position on. The transaction that causes an event writes nothing else, and no event is ever skipped: where numbers
+ * are drawn before the commit, rows name their transaction, and a row is read once no transaction under way can
+ * precede it any more. A follower keeps a cursor, which a guarded update moves in the transaction of the follower's
+ * results, so that of any number of nodes one commits them.
  */
 
 import { type RawBuilder, type Selectable, sql } from 'kysely'

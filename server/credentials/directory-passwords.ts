@@ -32,8 +32,8 @@ export interface DirectoryAccount {
   /** Failures that leave the account unlocked in the directory; undefined where it locks none, or does not say. */
   readonly mostFailures: number | undefined
   /**
-   * `recognise` is told whose entry a name has led to, before the password is looked at. Throws `DirectoryUnavailable`, and what
-   * `recognise` throws.
+   * `recognise` is called with the owner of the entry that a name led to, before the password is checked. Throws
+   * `DirectoryUnavailable`, and what `recognise` throws.
    */
   check(password: string, recognise: MovingReservation['recognise']): Promise<DirectoryCheck>
 }

@@ -32,7 +32,7 @@ const soonMs = 30 * dayMs
 /** Kerberos takes no more either. */
 const mostSkewMs = 300_000
 
-/** The first certificate of the chain to expire: without its authority the certificate of the server is worth nothing. */
+/** The first certificate of the chain to expire: without its authority the certificate of the server is not trusted. */
 const firstToExpire = (tls: TLSSocket): { expires: number; isAuthority: boolean } => {
   const own = tls.getPeerCertificate(true)
   const expires = Date.parse(own.valid_to)

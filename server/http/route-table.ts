@@ -16,7 +16,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** For scopes that do not answer with problem documents. */
     refuseMethod?: RefuseMethod
-    /** For a path that only some realms have: a 405 would tell of it in the others. */
+    /** For a path that only some realms have: a 405 would reveal it in the others. */
     untold?: true
   }
 }

@@ -17,7 +17,7 @@ import { builtInChannel, builtInText } from './built-in.ts'
 import { textOfHtml } from './html-text.ts'
 import { oneLine } from './recipients.ts'
 
-/** What a template may tell of the user it is for. */
+/** The fields of the recipient that a template may use. */
 export interface MessageUser {
   readonly username: string
   readonly email?: string | null

@@ -47,7 +47,7 @@ const kindOf = async (word: string | undefined, given: UserFlags): Promise<Kind 
   return kind
 }
 
-/** Of the one kind whose routes are written by hand there may be millions. */
+/** Users, the one kind without generated routes: a realm may have millions. */
 const isPaged = (kind: Kind): boolean => kind.path === null
 
 const isRealms = (word: string | undefined): boolean => word === 'realms' || word === 'realm'

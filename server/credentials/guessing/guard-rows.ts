@@ -164,7 +164,7 @@ export const released = preparedStatement((db, { realm, subject }: Subject) =>
     .where('subject', '=', subject),
 )
 
-/** What a place among the reservations of a row is worth once its attempt has ended. */
+/** The change of a row when the attempt behind one of its reservations has ended. */
 const givenBack = (place: Place) => (place === 'row' ? { reserved: oneLess } : {})
 
 /** The failures of a user whose attempt was counted in memory. */

@@ -46,7 +46,7 @@ const textOf = (entry: Entry, attribute: string): string | null => {
   return value === undefined ? null : printable(value.trim(), longest)
 }
 
-/** An address that mail cannot be sent to is worth less than the account; one that is cut is the address of another person. */
+/** An address that no mail can be sent to is left out, and the user is kept. It is never cut: that is the address of another person. */
 const emailOf = (entry: Entry, attribute: string): string | null => {
   const email = entry.first(attribute)?.trim() ?? ''
   return email.length > longest || emailErrors(email).length > 0 ? null : email

@@ -42,8 +42,8 @@ export const isAboutKeys = (error: unknown): boolean =>
   error instanceof errors.JWKInvalid
 
 /**
- * Keys that are tried for one JWT. Who may bring a set of keys, such as a client that registered itself, could otherwise make one request
- * cost a hundred verifications of the most expensive kind (CWE-405).
+ * Keys that are tried for one JWT. A caller that brings a set of keys, such as a client that registered itself, could otherwise
+ * make one request cost a hundred verifications of the most expensive kind (CWE-405).
  */
 const mostTried = 10
 

@@ -12,6 +12,9 @@ export const mustSignInAgain = async (
 ): Promise<boolean> => {
   if ((await highRiskScopes(issuer.view, scopes)).length === 0) return false
   if (session.impersonator !== null)
-    throw new Problem('forbidden', 'who acts as a user does not confirm high-risk scopes')
+    throw new Problem(
+      'forbidden',
+      'an administrator who acts as a user cannot confirm high-risk scopes',
+    )
   return !isFresh(session, now)
 }

@@ -32,7 +32,7 @@ export const credentialChanges: Partial<
   REMOVE_CREDENTIAL: { password: 'delete', factor: 'delete' },
 }
 
-/** CAEP's words for a change that an audit event tells of; the detail of the event is the type of the credential. */
+/** CAEP's words for a change that an audit event records; the detail of the event is the type of the credential. */
 export const credentialChangeOf = (
   type: string,
   detail: string | null,

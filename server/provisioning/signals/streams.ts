@@ -82,7 +82,7 @@ export interface Streams {
   acknowledge(streamId: string, ids: readonly string[]): Statement[]
   /** A disabled stream holds no events (SSF 1.0 §8.1.2.1). */
   dropEvents(streamId: string): Statement
-  /** Those that tell of a status that the receiver has changed meanwhile. */
+  /** Notices of a status that the receiver has changed meanwhile. */
   dropNotices(streamId: string): Statement
   forgetStatement(): Statement
 }

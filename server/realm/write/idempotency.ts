@@ -40,7 +40,7 @@ export const keptReply = async <T>(
   return JSON.parse(row.reply) as T
 }
 
-/** Kept in the transaction that the answer tells of: of two requests with one key only one commits. */
+/** Stored in the transaction that the answer reports: of two requests with one key only one commits. */
 export const keepStatements = (
   db: Kysely<Tables>,
   request: RepeatableRequest,

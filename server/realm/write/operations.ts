@@ -35,7 +35,7 @@ interface Target {
 export interface Lineage {
   readonly origin: Origin
   readonly owner: string | null
-  /** Every realm is born with it: the event of the realm's birth tells of it. */
+  /** A built-in document of a new realm: the event of the realm's creation covers it. */
   readonly seed?: true
   /** The id and the sealed secrets of a document that a rollback creates again. */
   readonly id?: string

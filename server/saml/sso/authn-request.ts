@@ -62,7 +62,7 @@ const acsOf = (provider: ServiceProvider, message: XmlElement): Acs | undefined 
         'AssertionConsumerServiceIndex excludes AssertionConsumerServiceURL and ProtocolBinding',
         { provider },
       )
-    // An index that is unknown is told at the default location (SAML Core §3.4.1).
+    // The error about an unknown index goes to the default location (SAML Core §3.4.1).
     return acs.find((one) => isIndexed(message, one)) ?? acs[0]
   }
   const registered = url === undefined ? acs : acs.filter((one) => one.url === url)

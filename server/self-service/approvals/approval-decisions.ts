@@ -50,7 +50,7 @@ export const createApprovalDecisions = ({ approvals, recorder, browser }: Approv
     const { request, realm, session } = decider
     insistOnOpen(row)
     if (session.impersonator !== null)
-      throw new Problem('forbidden', 'who acts as a user does not sign that user in')
+      throw new Problem('forbidden', 'an administrator who acts as a user cannot sign that user in')
     if (approvals.isAskedFor(row, browser.preLoginCookie(request, realm), session.sid))
       throw new Problem('forbidden', 'answer on another device than the one that is signing in')
     return row

@@ -33,10 +33,13 @@ const stepUp = (detail: string, wanted: Readonly<Record<string, string | number>
 
 const refuseImpersonation = ({ session }: Account): void => {
   if (session?.impersonator)
-    throw new Problem('forbidden', 'who acts as a user does not change how that user signs in')
+    throw new Problem(
+      'forbidden',
+      'an administrator who acts as a user cannot change how that user signs in',
+    )
 }
 
-/** The account of an administrator is worth more than any client that holds a token of theirs. */
+/** A client that holds a token of an administrator does not change how the administrator signs in. */
 const refuseClientOfAdmin = async (
   { ranks }: StrengthParts,
   { issuer, user }: StrongAccount,

@@ -10,7 +10,7 @@ export interface AgentStateRow {
   owner_user_id: string | null
   /** When the owner was last reminded of the review. */
   reminded_at: number | null
-  /** The rule that suspends it, once an event tells of it. */
+  /** The rule that suspends it, once it is recorded as an event. */
   noted_rule: string | null
 }
 

@@ -195,7 +195,7 @@ export interface SessionRow {
   user_agent: string | null
   /** JSON list of the methods by which the user signed in (RFC 8176). */
   amr: string
-  /** How much that is worth. */
+  /** The level that these methods reach. */
   acr: string
   /** The administrator who acts as the user. */
   impersonator: string | null

@@ -85,7 +85,7 @@ export const withdrawMapped = (
   ]
 }
 
-/** An administrator gave it by hand: from now on no provider takes it away. */
+/** For a membership that an administrator gives: from now on no provider takes it away. */
 export const givenByHand = ({ db }: Db, userId: string, targetId: string): Statement =>
   statement(
     db

@@ -34,7 +34,7 @@ export const allot = (height: number, wishes: Wishes): Wishes => {
 
 export interface Cut<T> {
   readonly shown: readonly T[]
-  /** How many are left out; one line of the space tells of them. */
+  /** How many are left out; one line of the space counts them. */
   readonly more: number
 }
 

@@ -80,7 +80,7 @@ interface Decided {
   readonly answers: readonly ResourceAnswer[]
 }
 
-/** To a client that speaks for nobody. */
+/** For a client without a user and without a service account. */
 const nothing: Decided = { granted: [], isWhole: true, answers: [] }
 
 /** What a token says of its actors stays said of what comes of it, or an RPT could be exchanged by others (RFC 8693 §4.4). */

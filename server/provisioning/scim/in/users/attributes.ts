@@ -88,7 +88,7 @@ export const emailsOf = (email: string | null, attributes: Attributes): readonly
   return stored.map((one) => (one === main ? { ...one, value: email } : one))
 }
 
-/** Whoever asks for addresses of type work is also told of users whose one address came without a type: Entra ID matches by it. */
+/** A filter by addresses of type work also finds users whose one address came without a type: Entra ID matches by it. */
 export const typedEmails = (emails: readonly Complex[]): readonly Complex[] => {
   const main = mainOf(emails)
   return emails.map((one) =>
