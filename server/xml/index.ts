@@ -8,7 +8,7 @@
  *   verifyQuery(message, keys): KeyObject                  the key that signed the query
  *   readElement(received, { root, limit? }): XmlElement    unsigned, or signed over the query
  *   readSigned(received, { root, path?, keys, limit? }): { element, key }   only what the signature covers
- *   decryptElement(element, { keys, allowCbc? }): Decrypted   what stands for an element; goes through `readElement` or `readSigned`
+ *   decryptElement(element, { keys, recipient?, allowCbc? }): Decrypted   what stands for an element; goes through `readElement` or `readSigned`
  *   childOf, childrenOf(element, 'saml:Issuer'), trimmed(element), isSigned(element)
  * A sender is found by the Issuer of `readElement`; what is then acted on comes from `readSigned` with the keys of that
  * sender, and its Issuer must be looked at again.

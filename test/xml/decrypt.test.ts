@@ -89,6 +89,28 @@ describe('an encrypted element', () => {
       expect([refusal, refusalOf(() => opened(wrapped(changed)))]).toEqual([refusal, refusal])
   })
 
+  it('opens with one of four keys: one for us among many is named by its Recipient (XML Encryption 1.1 §3.5.1)', async () => {
+    const xml = await byOthers({})
+    const key = /<e:EncryptedKey.*<\/e:EncryptedKey>/s.exec(xml)?.[0] ?? expect.unreachable()
+    const theirs = key.replace(
+      /<e:CipherValue>[^<]*/,
+      `<e:CipherValue>${Buffer.alloc(256, 1).toString('base64')}`,
+    )
+    const to = (name: string, one: string) =>
+      one.replace('<e:EncryptedKey', `$& Recipient="${name}"`)
+    const keys = (...all: readonly string[]) => wrapped(xml.replace(key, all.join('')))
+    const how = { recipient: 'https://sp.example' }
+    const other = to('https://other.example', theirs)
+    const others = (count: number, one: string) => Array.from({ length: count }, () => one)
+    expect(opened(keys(...others(3, theirs), key), how)).toBe('alice é😀')
+    expect(opened(keys(...others(15, theirs), to(how.recipient, key)), how)).toBe('alice é😀')
+    expect(opened(keys(...others(15, other), key), how)).toBe('alice é😀')
+    // A Recipient is a hint, which some senders get wrong.
+    expect(opened(keys(to('https://sp.example/acs', key)), how)).toBe('alice é😀')
+    const last = keys(...others(4, theirs), key)
+    expect(refusalOf(() => opened(last, how))).toBe('encryption')
+  })
+
   it('goes through the gate: what is inside is as suspect as what is outside', async () => {
     for (const [text, refusal] of [
       ['<!DOCTYPE x><saml:NameID/>', 'doctype'],

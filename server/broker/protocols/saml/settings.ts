@@ -85,6 +85,7 @@ const read = (config: Config): SamlSettings => ({
   skewMs: (config.clockSkewSeconds ?? 60) * 1000,
   decryption: {
     keys: privateKeysIn(config.spDecryptionPrivateKey),
+    recipient: config.spEntityId,
     allowCbc: config.allowCbcEncryption ?? false,
   },
   signing: signingOf(config),
