@@ -46,7 +46,7 @@ export const adminResourceRoutes =
     })
     const description = describe({
       operationId: 'read-protected-resource-admin',
-      summary: 'Who issues tokens for the admin API',
+      summary: 'The authorization server of the admin API (RFC 9728)',
       replies: { 200: metadataSchema },
     })
     app.get(path, description, (request, reply) =>

@@ -12,7 +12,7 @@ export const consentOperations = (consents: Consents, take: RevokeConsent): Oper
       method: 'GET',
       path,
       operationId: 'list-own-consents',
-      summary: 'What the user has allowed clients',
+      summary: 'The consents of the user to clients',
       replies: { 200: consentsSchema },
       refusals: [401, 403, 404],
       handle: ({ issuer, user }) => consents.list(issuer.name, user.id),

@@ -41,7 +41,7 @@ export const authzShareActions = ({ storage, shares, recorder }: AuthzSharesPart
     operationId: 'list-authz-shares',
     method: 'GET',
     path,
-    summary: 'What owners share of the resources of the client, and what they are asked for',
+    summary: 'Shares of resources of the client, and requests to their owners',
     query: bodyOf(
       {
         first: { type: 'integer', minimum: 0, default: 0 },

@@ -125,7 +125,7 @@ export const auditConfigActions = (parts: AuditConfigParts): Action[] => {
       path,
       permission: 'view-events',
       resourceType,
-      summary: 'What of the audit trail the server emits, and where to',
+      summary: 'The emission of audit events: categories and receiver',
       reply,
       handle: async () => configOf(await emission.read()),
     },

@@ -47,7 +47,7 @@ const deliverySchema = bodyOf({
   nextAttemptAt: optionalNumber,
   finishedAt: optionalNumber,
   lastAttemptAt: optionalNumber,
-  responseStatus: { ...optionalNumber, description: 'What the receiver answered last.' },
+  responseStatus: { ...optionalNumber, description: 'The last status that the receiver answered.' },
   durationMs: optionalNumber,
   reason: { ...optionalText, description: 'Why the last attempt did not arrive.' },
 })

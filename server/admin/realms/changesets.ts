@@ -62,7 +62,7 @@ const impact = bodyOf(
   {
     ...place,
     sessions: number,
-    users: { type: 'integer', description: 'Who can no longer sign in.' },
+    users: { type: 'integer', description: 'Users who can no longer sign in.' },
     members: { type: 'integer', description: 'Members or holders.' },
     documents: {
       type: 'integer',
@@ -126,7 +126,8 @@ export const rollbackReply: JsonSchema = {
       ...replyMembers,
       missing: {
         type: 'array',
-        description: 'What comes back without its secret, because the request does not give it.',
+        description:
+          'Documents that come back without a secret, because the request does not give it.',
         items: bodyOf({
           kind: text,
           key: text,

@@ -103,7 +103,7 @@ export const flowActions = ({ writer, presenter, copy }: FlowParts): Action[] =>
       operationId: 'list-authenticators',
       method: 'GET',
       path: '/authenticators',
-      summary: 'What a flow can be made of',
+      summary: 'The authenticators that a flow can name',
       reply: {
         status: 200,
         schema: {

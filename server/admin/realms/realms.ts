@@ -97,7 +97,7 @@ export const readRealmDefaults = (): Action => ({
   operationId: 'read-realm-defaults',
   method: 'GET',
   path: '/admin/realm-defaults',
-  summary: 'What a fresh realm holds, in the shape of a realm file',
+  summary: 'The built-in documents of a new realm, in the shape of a realm file',
   reply: { status: 200, schema: { type: 'object', additionalProperties: true } },
   handle: async () => nest(seeds.map(({ kind, key, doc }) => ({ kind, key, value: doc }))),
 })

@@ -57,7 +57,7 @@ export const revisionActions = ({ storage: { db }, vault }: RevisionParts): Acti
     path: '/revisions/:revision',
     permission: 'per-kind',
     resourceType: 'revisions',
-    summary: 'What one revision changed, field by field',
+    summary: 'The changes of one revision, field by field',
     reply: {
       status: 200,
       schema: bodyOf({ ...summary, changes: { type: 'array', items: changeSchema } }),

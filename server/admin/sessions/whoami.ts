@@ -24,7 +24,7 @@ export const whoami = ({ db }: Pick<Storage, 'db'>): Action => {
     // Any permission is enough: the reply contains the caller's own data only.
     permission: 'per-kind',
     resourceType: 'whoami',
-    summary: 'Who the caller is, and which permissions they hold in the realm',
+    summary: 'The caller, and the permissions of the caller in the realm',
     reply: {
       status: 200,
       schema: bodyOf({

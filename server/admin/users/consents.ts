@@ -11,7 +11,7 @@ export const listConsents = (parts: UserParts, consents: Pick<Consents, 'list'>)
     path: '/users/:userId/gdpr/consents',
     permission: 'view-users',
     resourceType: 'users',
-    summary: 'What the user has allowed clients',
+    summary: 'The consents of the user to clients',
     reply: { status: 200, schema: consentsSchema },
     handle: async (context) => consents.list(context.realm, (await userIn(parts, context)).id),
   }

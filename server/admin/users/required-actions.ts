@@ -44,7 +44,7 @@ export const requiredActionActions = (parts: UserParts): Action[] => {
       path,
       permission: 'view-users',
       resourceType: 'users',
-      summary: 'What the user must do at the next sign-in',
+      summary: 'The required actions of the user at the next sign-in',
       reply: { status: 200, schema: list },
       handle: async (context) =>
         JSON.parse((await userIn(parts, context)).required_actions) as string[],

@@ -43,7 +43,7 @@ const replies = {
 
 const describeShow = describe({
   operationId: 'show-agent-confirmation',
-  summary: 'What an agent asks the signed-in user to confirm this once',
+  summary: 'The confirmation that an agent asks of the signed-in user',
   replies,
 })
 const describeDecide = describe({

@@ -32,7 +32,7 @@ export const discovery = (
       for (const [name, url] of places) {
         const description = describe({
           operationId: `read-${name}`,
-          summary: 'What the realm offers and where',
+          summary: 'Metadata of the realm as an issuer',
           replies: { 200: metadataSchema, ...refusals() },
         })
         app.get<RealmRoute>(url, description, async (request, reply) => {

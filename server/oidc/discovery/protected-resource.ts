@@ -45,7 +45,7 @@ export const protectedResource = ({ issuers }: { readonly issuers: Issuers }): E
       for (const [name, url] of places) {
         const description = describe({
           operationId: `read-${name}`,
-          summary: 'Who issues tokens for the realm',
+          summary: 'The realm as a protected resource (RFC 9728)',
           replies: { 200: metadataSchema, ...refusals() },
         })
         app.get<RealmRoute>(url, description, async (request, reply) => {

@@ -225,7 +225,7 @@ export const permissionTicket = (parts: PermissionTicketParts): Endpoint => {
       urlOf(path),
       describe({
         operationId: 'list-uma-shares',
-        summary: 'What owners share, and are asked to share',
+        summary: 'Shares of owners, and requests to them',
         replies: { 200: { description: 'Shares.', type: 'array', items: {} }, ...refused },
         callers,
       }),

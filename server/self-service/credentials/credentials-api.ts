@@ -78,7 +78,7 @@ export const credentialOperations = (
       method: 'GET',
       path,
       operationId: 'list-own-credentials',
-      summary: 'What the user signs in with; no secrets',
+      summary: 'The credentials of the user, without secrets',
       replies: { 200: { type: 'array', items: credential } },
       refusals: [401, 403, 404],
       handle: async (self) => (await credentials.of(self)).map(shownCredential),

@@ -31,7 +31,7 @@ export const applicationsPages = (parts: ApplicationsPageParts): AccountPage[] =
       path,
       section: 'applications',
       name: 'applications-page',
-      summary: 'What the user has allowed applications',
+      summary: 'The consents of the user to applications',
       show: async (visit) => {
         const { issuer, user, reply } = visit
         const records = await consents.list(issuer.name, user.id)

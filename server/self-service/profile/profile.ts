@@ -92,7 +92,7 @@ export const profileOperations = (change: ChangeProfile): Operation[] => {
       method: 'GET',
       path: '/profile',
       operationId: 'read-own-profile',
-      summary: 'What the user is known by',
+      summary: 'The profile of the user',
       replies: { 200: profileReply },
       refusals: [401, 403, 404],
       handle: async ({ user }) => shown(user),

@@ -33,7 +33,7 @@ export const createBody = objectOf(
     },
     displayText: {
       type: 'string',
-      description: 'What the user is shown; it is signed too.',
+      description: 'The text that the user is shown; it is signed too.',
       minLength: 1,
       maxLength: 2000,
     },
