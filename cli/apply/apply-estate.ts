@@ -215,6 +215,10 @@ export const applyEstate = async (
     throw new CommandError(exitCodes.error, 'a saved plan is applied without files', {
       hint: 'give either --plan or paths',
     })
+  if (flags.secretsOut === '-')
+    throw new CommandError(exitCodes.error, '--secrets-out - is no file: secrets are not printed', {
+      hint: 'nothing was planned; name a file, such as new-secrets.json',
+    })
   const files = saved === undefined ? await validFiles(request) : null
   if (files) refuseEmpty(files, flags.allowEmpty)
   const { api } = await connect()

@@ -31,7 +31,12 @@ const namesFile = (out: string | undefined): out is string =>
   /\.(?:ya?ml|json)$/.test(out) &&
   !statSync(out, { throwIfNoEntry: false })?.isDirectory()
 
-const refuseUnfit = ({ out, split, users, ids }: ExportFlags, { isBackup }: ExportView): void => {
+/** `-` is standard output, as without --out. */
+const outOf = ({ out }: ExportFlags): string | undefined => (out === '-' ? undefined : out)
+
+const refuseUnfit = (flags: ExportFlags, { isBackup }: ExportView): void => {
+  const { split, users, ids } = flags
+  const out = outOf(flags)
   if (!isBackup && (users === 'all' || ids))
     throw new CommandError(exitCodes.error, '--users all and --ids need -o json', {
       hint: 'give -o json; files for Git contain neither',
@@ -51,7 +56,8 @@ export const writeExport = async (
   { api, realm }: { readonly api: Api; readonly realm: string },
   view: ExportView,
 ): Promise<void> => {
-  const { out, split, overwrite, users, ids } = call.flags
+  const { split, overwrite, users, ids } = call.flags
+  const out = outOf(call.flags)
   refuseUnfit(call.flags, view)
   const exported = await api.exportRealm(realm, {
     ...(users === undefined ? {} : { users }),

@@ -6,6 +6,7 @@ import { opensRootSecret, presentKey } from '#server/keys/present-key.ts'
 import { rootSecretName } from '#server/keys/root-secret.ts'
 import { systemClock } from '#server/platform/clock.ts'
 import { MasterKeyError } from '#server/platform/sealing.ts'
+import { BackupError } from '#server/storage/backup/format.ts'
 import { restoreBackup, verifyBackup } from '#server/storage/backup/read.ts'
 import { writeBackup } from '#server/storage/backup/write.ts'
 import { parseLocation } from '#server/storage/location.ts'
@@ -34,6 +35,7 @@ export interface BackupReport {
 }
 
 export const backup = async (sources: ConfigSources, file: string): Promise<BackupReport> => {
+  if (file === '-') throw new BackupError('a backup is no text for standard output: name a file')
   const { database } = loadConfig(sources)
   const snapshot = await openSnapshot(database.url)
   try {

@@ -65,6 +65,21 @@ describe('export --out', () => {
     expect(planned.code, planned.stderr).toBe(0)
   })
 
+  it('prints for "-", and writes no file of that name', async () => {
+    const { run, path, realm } = await setUp()
+    const printed = await run(`export --realm ${realm}`)
+    const dashed = await run(`export --realm ${realm} --out -`)
+    expect(dashed).toEqual(printed)
+    expect(dashed.stdout).toContain('roles:')
+    expect((await run(`export --realm ${realm} --out - --split`)).code).toBe(1)
+    for (const command of ['apply realm.yaml --secrets-out -', 'server backup -']) {
+      const refused = await run(command)
+      expect(refused).toMatchObject({ code: 1, stdout: '' })
+      expect(refused.stderr).toMatch(/name a file/)
+    }
+    expect(existsSync(path('-'))).toBe(false)
+  })
+
   it('refuses what it cannot mean, and a file that exists', async () => {
     const { run, path, realm, text } = await setUp()
     for (const [flags, reason] of [
