@@ -128,6 +128,19 @@ export const weakChoices: readonly WeakChoice[] = [
   ),
   weakChoice<ClientDoc>(
     Client,
+    'unused-redirects',
+    'a client has redirect URIs, and no grant that uses them',
+    ({ redirectUris, grantTypes }) => [
+      redirectUris.length > 0 &&
+        !grantTypes.includes('authorization_code') && {
+          field: '/redirectUris',
+          message: 'no user can sign in to the client: it may not use authorization_code',
+          hint: 'add authorization_code to grantTypes, or leave redirectUris out',
+        },
+    ],
+  ),
+  weakChoice<ClientDoc>(
+    Client,
     'plan-by-scope',
     'a client may only plan because of a scope',
     ({ adminAccess, defaultScopes }) => [
