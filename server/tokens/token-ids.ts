@@ -12,7 +12,8 @@ export interface TokenId {
   readonly userHint: string | undefined
 }
 
-const hintMark = '~'
+/** In no id, no state of a workload (`~`) and no mark of a token (`!`). */
+const hintMark = '*'
 
 export const withUserHint = (jti: string, hint: string): string => `${jti}${hintMark}${hint}`
 
