@@ -3,6 +3,7 @@
  * It shares the machine with what it measures, so a limit is measured with the same generator.
  */
 
+import { setTimeout } from 'node:timers/promises'
 import { Client } from 'undici'
 
 export interface Request {
@@ -95,5 +96,38 @@ export const sendLoad = async (
     })
   } finally {
     await Promise.all(connections.map((connection) => connection.close()))
+  }
+}
+
+export interface EvenLoad {
+  readonly perSecond: number
+  readonly ms: number
+  readonly connections: number
+}
+
+/** So many requests a second, over connections in turn: callers who do not wait for the answers of one another. */
+export const sendEvenly = async (
+  url: string,
+  { perSecond, ms, connections }: EvenLoad,
+  send: (connection: Connection) => Promise<unknown>,
+): Promise<Load> => {
+  const opened = Array.from({ length: connections }, () => connect(url))
+  const gap = 1000 / perSecond
+  const start = performance.now()
+  const sendAt = async (connection: Connection, at: number): Promise<number> => {
+    await setTimeout(Math.max(0, start + at - performance.now()))
+    const begun = performance.now()
+    await send(connection)
+    return performance.now() - begun
+  }
+  try {
+    const sent = Array.from({ length: Math.floor(ms / gap) }, (_, i) => {
+      const connection = opened[i % connections]
+      return connection === undefined ? [] : [sendAt(connection, i * gap)]
+    })
+    const times = await Promise.all(sent.flat())
+    return { perSecond: (1000 * times.length) / (performance.now() - start), times }
+  } finally {
+    await Promise.all(opened.map((connection) => connection.close()))
   }
 }
