@@ -75,6 +75,20 @@ export const defineKind = (input: KindInput): Kind => {
   })
 }
 
+/** Keys are divided at their last "/"; the name of a child may have that character too, as URIs do. */
+const inKey = (name: string): string => name.replaceAll('/', '%2F')
+
+/** The key of a document below another one, by its name there. */
+export const keyBelow = (
+  { shape }: Pick<Kind, 'shape'>,
+  parentKey: string | null | undefined,
+  name: string,
+): string => `${parentKey ?? ''}/${shape === 'child' ? inKey(name) : name}`
+
+/** The name of a document below another one, as its own field and its siblings spell it. */
+export const nameInKey = (key: string): string =>
+  key.slice(key.lastIndexOf('/') + 1).replaceAll('%2F', '/')
+
 /** The natural key that a document's own fields and its parent's key make. */
 export const keyOf = (
   kind: Kind,
@@ -85,7 +99,7 @@ export const keyOf = (
   const own = kind.keyFields
     .map((field) => String(doc[field] ?? kind.spec.properties?.[field]?.default ?? ''))
     .join('/')
-  return kind.parentKind === null ? own : `${parentKey ?? ''}/${own}`
+  return kind.parentKind === null ? own : keyBelow(kind, parentKey, own)
 }
 
 /** The parent's key within a nested key, or null at the top. */

@@ -5,8 +5,9 @@ import type { Permission } from './access/permissions.ts'
 import type { JsonSchema, OnDelete, RefMark, SecretMark } from './json-schema.ts'
 
 /** A natural key: no control characters, not shaped like a UUID (`segment` also refuses `/`). */
-export const name = (options: { format?: 'name' | 'segment'; description?: string } = {}) =>
-  Type.String({ minLength: 1, maxLength: 255, format: 'name', ...options })
+export const name = (
+  options: { format?: 'name' | 'segment' | 'child-name'; description?: string } = {},
+) => Type.String({ minLength: 1, maxLength: 255, format: 'name', ...options })
 
 /** The natural key of another document. */
 export const ref = (

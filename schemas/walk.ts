@@ -8,7 +8,7 @@ import {
   type RefMark,
   type SecretMark,
 } from './json-schema.ts'
-import { type Kind, parentKeyOf } from './kind.ts'
+import { type Kind, keyBelow, nameInKey, parentKeyOf } from './kind.ts'
 import { own } from './own.ts'
 
 export type Visit = (place: {
@@ -101,7 +101,7 @@ export const referencesOf = (kind: Kind, doc: Doc, key: string): Reference[] => 
   function addReference({ pointer, value, schema }: Parameters<Visit>[0]): void {
     const mark = schema['x-ref']
     if (!mark || typeof value !== 'string') return
-    const target = mark.sibling ? `${parentKeyOf(kind, key) ?? ''}/${value}` : value
+    const target = mark.sibling ? keyBelow(kind, parentKeyOf(kind, key), value) : value
     found.push({ ...mark, field: pointer.replace(/\/\d+$/, ''), pointer, key: target })
   }
 }
@@ -113,9 +113,6 @@ export interface Replacement {
   readonly to: string | null
 }
 
-/** How a reference to a sibling spells its key. */
-const nameAmongSiblings = (key: string): string => key.slice(key.lastIndexOf('/') + 1)
-
 /** The same document with references replaced, all at once: keys may change places. */
 export const replaceReferences = (
   kind: Kind,
@@ -126,12 +123,12 @@ export const replaceReferences = (
   const others = new Map<string, string | null>()
   for (const { kind: target, from, to } of replacements) {
     others.set(`${target}\n${from}`, to)
-    siblings.set(`${target}\n${nameAmongSiblings(from)}`, to)
+    siblings.set(`${target}\n${nameInKey(from)}`, to)
   }
   const replaced = (mark: RefMark, value: unknown): unknown => {
     const to = (mark.sibling ? siblings : others).get(`${mark.kind}\n${value}`)
     if (to === undefined) return value
-    return to !== null && mark.sibling ? nameAmongSiblings(to) : to
+    return to !== null && mark.sibling ? nameInKey(to) : to
   }
   return replaceIn(kind.spec, { ...defaultReferences(kind), ...doc }, replaced) as Doc
 }

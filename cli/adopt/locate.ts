@@ -1,6 +1,6 @@
 /** Finds documents and lists in the files of a realm, in every layer. */
 
-import type { Kind } from '#schemas/kind.ts'
+import { type Kind, keyBelow } from '#schemas/kind.ts'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { childrenOf } from '#schemas/registry.ts'
 import type { LoadedRealm } from '../load/loaded.ts'
@@ -74,7 +74,7 @@ export const locate = async (
     for (const item of itemsOf(list)) {
       const own = item.says.type === 'map' ? ownKey(kind, item.says) : null
       if (own === null) continue
-      addEntry(kind, kind.parentKind === null ? own : `${parentKey ?? ''}/${own}`, item)
+      addEntry(kind, kind.parentKind === null ? own : keyBelow(kind, parentKey, own), item)
     }
   }
 

@@ -3,7 +3,7 @@
  * takes an entry out and null a field. An entry that is not found is a slip of its key, unless `add: true` says that it is new.
  */
 
-import type { Kind } from '#schemas/kind.ts'
+import { type Kind, keyBelow } from '#schemas/kind.ts'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { seedOf } from '#schemas/realm/seeds.ts'
 import { childrenOf } from '#schemas/registry.ts'
@@ -168,7 +168,7 @@ const mergeList = (
       items.push(entry)
       continue
     }
-    const key = kind.parentKind === null ? own : `${parentKey}/${own}`
+    const key = kind.parentKind === null ? own : keyBelow(kind, parentKey, own)
     const at = places.get(own)
     const found = at === undefined ? undefined : items[at]
     const removes = isRemoval(kind, entry, report)

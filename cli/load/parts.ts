@@ -3,7 +3,7 @@
  * singleton may stand apart, and whatever stands twice is an error that names both places.
  */
 
-import type { Kind } from '#schemas/kind.ts'
+import { type Kind, keyBelow } from '#schemas/kind.ts'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { childrenOf } from '#schemas/registry.ts'
 import type { Diagnostic } from '../diagnostics.ts'
@@ -141,7 +141,7 @@ const findDuplicates = (realm: MapNode, diagnostics: Diagnostic[]): void => {
     for (const entry of list.items) {
       const own = entry.type === 'map' ? ownKey(kind, entry) : null
       if (entry.type !== 'map' || own === null) continue
-      const key = kind.parentKind === null ? own : `${parentKey}/${own}`
+      const key = kind.parentKind === null ? own : keyBelow(kind, parentKey, own)
       const first = seen.get(key)
       const name = nameOf(kind, entry)
       if (first === undefined) seen.set(key, name)

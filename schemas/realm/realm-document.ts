@@ -4,7 +4,7 @@
  */
 
 import { type Doc, isObject, type JsonSchema, pointerSegment } from '../json-schema.ts'
-import { type Kind, keyOf, parentKeyOf } from '../kind.ts'
+import { type Kind, keyBelow, keyOf, parentKeyOf } from '../kind.ts'
 import { childrenOf, kindNamed, kinds } from '../registry.ts'
 
 /** One document as it is written down. */
@@ -98,7 +98,7 @@ export const sectionKinds: readonly Kind[] = inReadingOrder(
 const formerKey = (kind: Kind, from: unknown, parentKey: string | null): string | null => {
   if (typeof from !== 'string') return null
   if (kind.parentKind === null || (kind.shape === 'tree' && from.startsWith('/'))) return from
-  return `${parentKey ?? ''}/${from}`
+  return keyBelow(kind, parentKey, from)
 }
 
 /**

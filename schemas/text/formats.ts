@@ -132,6 +132,11 @@ export const formats: Readonly<Record<string, Format>> = {
     message:
       'must be a name without "/", control characters or outer spaces, not "..", not shaped like a UUID',
   },
+  'child-name': {
+    test: (value) => isName(value) && !value.includes('%2F'),
+    message:
+      'must be a name without "%2F", control characters or outer spaces, not "..", not shaped like a UUID',
+  },
   'realm-name': {
     test: (value) => /^[a-z0-9][a-z0-9-]{0,62}$/.test(value) && !reservedRealms.has(value),
     message:

@@ -4,6 +4,7 @@
  * that a resource server never causes drift.
  */
 
+import { keyBelow } from '#schemas/kind.ts'
 import {
   AuthzResource,
   type AuthzResourceDoc,
@@ -113,7 +114,7 @@ export const createRegistration = ({
   ): Promise<Operation[]> => {
     const operations: Operation[] = []
     for (const name of scopes) {
-      const key = `${client.clientId}/${name}`
+      const key = keyBelow(AuthzScope, client.clientId, name)
       if (!(await view.get(AuthzScope.kind, key)))
         operations.push({ op: 'put', kind: AuthzScope, key, doc: { name }, secrets: {} })
     }
@@ -171,7 +172,7 @@ export const createRegistration = ({
 
   return {
     create: async (place, fields) => {
-      const key = `${place.client.clientId}/${fields.name}`
+      const key = keyBelow(AuthzResource, place.client.clientId, fields.name)
       const { effects } = await writeWithin(place, fields, {
         op: 'put',
         kind: AuthzResource,
@@ -189,7 +190,7 @@ export const createRegistration = ({
       await writeWithin(place, fields, {
         op: 'put',
         kind: AuthzResource,
-        key: `${place.client.clientId}/${fields.name}`,
+        key: keyBelow(AuthzResource, place.client.clientId, fields.name),
         id,
         doc: fields,
         secrets: {},

@@ -87,8 +87,36 @@ describe.each(anyBackend)('the resource registration ($name)', (backend) => {
     for (const one of (await send('GET', '')).body) await send('DELETE', `/${one}`)
   })
 
+  it('takes the example of the standard, whose scopes are names and URIs (UMA 2.0 Federated Authorization §3.2.1)', async () => {
+    const all = 'http://www.example.com/scopes/all'
+    const made = await send('POST', '', {
+      resource_scopes: ['read-public', 'post-updates', 'read-private', all],
+      icon_uri: 'http://www.example.com/icons/sharesocial.png',
+      name: 'Tweedl Social Service / 2',
+      type: 'http://www.example.com/rsrcs/socialstream/140-compatible',
+    })
+    expect(made.status, JSON.stringify(made.body)).toBe(201)
+    const { _id: id } = made.body
+    expect((await send('GET', `/${id}`)).body).toMatchObject({
+      name: 'Tweedl Social Service / 2',
+      resource_scopes: [all, 'post-updates', 'read-private', 'read-public'],
+    })
+    expect((await send('PUT', `/${id}`, { name: 'a / b', resource_scopes: [all] })).status).toBe(
+      200,
+    )
+    expect((await send('POST', '', { name: 'a / b' })).status).toBe(409)
+    const scopes = `/clients/${site.api.id}/authz/scopes`
+    const { body } = await site.admin('GET', `${scopes}/${encodeURIComponent(all)}`)
+    expect(body).toMatchObject({ name: all })
+    const ticket = await site.ticket([{ resource_id: id, resource_scopes: [all] }])
+    expect(ticket).toEqual(expect.any(String))
+    expect((await site.admin('DELETE', `${scopes}/${body.id}`)).status).toBe(204)
+    expect((await send('GET', `/${id}`)).body.resource_scopes).toEqual([])
+    expect((await send('DELETE', `/${id}`)).status).toBe(204)
+  })
+
   it('tells the scope that it refuses', async () => {
-    const scope = 'http://photoz.example.com/dev/scopes/print'
+    const scope = 'photos%2Fprint'
     const { status, body } = await send('POST', '', { name: 'x', resource_scopes: ['view', scope] })
     expect(status).toBe(400)
     expect(body.error_description).toContain(`resource_scopes: '${scope}' must be a name without`)

@@ -1,6 +1,6 @@
 /** References must lead to a document of the files or one that every realm has; others may still be on the server. */
 
-import { type Kind, parentKeyOf } from '#schemas/kind.ts'
+import { type Kind, nameInKey, parentKeyOf } from '#schemas/kind.ts'
 import { implicitHint } from '#schemas/realm/implicit-references.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { nearest } from '#schemas/text/typos.ts'
@@ -16,8 +16,7 @@ const isListed = (model: Model, kind: Kind, key: string): boolean => {
   return isListed(model, kindNamed(kind.parentKind), above)
 }
 
-const nameOf = ({ sibling, key }: Reference): string =>
-  sibling ? key.slice(key.lastIndexOf('/') + 1) : key
+const nameOf = ({ sibling, key }: Reference): string => (sibling ? nameInKey(key) : key)
 
 /** The form of the keys of a kind that stands below others; a key of another form is not on any server. */
 const formOf = ({ shape, parentKind }: Kind): { test: RegExp; words: string } | undefined => {
@@ -45,7 +44,7 @@ const hintFor = (model: Model, reference: Reference): { readonly hint?: string }
   const family = key.slice(0, key.lastIndexOf('/') + 1)
   const names = model
     .keysOf(kind)
-    .flatMap((other) => (other.startsWith(family) ? [other.slice(family.length)] : []))
+    .flatMap((other) => (other.startsWith(family) ? [nameInKey(other)] : []))
   return didYouMean(nearest(nameOf(reference), names))
 }
 

@@ -4,7 +4,7 @@ import { fields, id, name, oneOf, ref, setOf, text } from '../../marks.ts'
 
 const spec = fields({
   id: id(),
-  name: name({ format: 'segment' }),
+  name: name({ format: 'child-name' }),
   description: text('Description.'),
   type: oneOf(['resource', 'scope'], {
     default: 'resource',

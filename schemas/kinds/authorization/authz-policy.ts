@@ -8,7 +8,7 @@ const part = (description: string, minimum: number, maximum: number) =>
 
 const spec = fields({
   id: id(),
-  name: name({ format: 'segment' }),
+  name: name({ format: 'child-name' }),
   description: text('Description.'),
   type: oneOf(['role', 'client-role', 'group', 'client', 'user', 'time', 'aggregate']),
   logic: oneOf(['POSITIVE', 'NEGATIVE'], {

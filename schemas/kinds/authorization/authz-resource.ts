@@ -4,7 +4,7 @@ import { attributes, fields, flag, id, name, ref, setOf, text } from '../../mark
 
 const spec = fields({
   _id: id(),
-  name: name({ format: 'segment' }),
+  name: name({ format: 'child-name' }),
   displayName: text('What people see.', { maxLength: 255 }),
   type: text('Groups resources that are alike.', { maxLength: 255 }),
   uris: setOf(Type.String({ format: 'resource-uri', maxLength: 2000 }), {

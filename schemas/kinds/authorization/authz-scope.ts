@@ -4,7 +4,7 @@ import { fields, id, name, text } from '../../marks.ts'
 
 const spec = fields({
   id: id(),
-  name: name({ format: 'segment' }),
+  name: name({ format: 'child-name' }),
   displayName: text('What people see.', { maxLength: 255 }),
   iconUri: text('Picture.', { format: 'https-url' }),
 })

@@ -3,7 +3,7 @@
 import { isSetPart, timeParts } from '../../drivers/time-policy.ts'
 import { circleFrom } from '../../graph/circle.ts'
 import { depthFrom } from '../../graph/depth.ts'
-import { parentKeyOf } from '../../kind.ts'
+import { keyBelow, parentKeyOf } from '../../kind.ts'
 import {
   AuthzPolicy,
   type AuthzPolicyDoc,
@@ -26,7 +26,7 @@ const timeErrors = (policy: AuthzPolicyDoc): readonly FieldError[] =>
 export const authzPolicy = ruleFor<AuthzPolicyDoc>(AuthzPolicy, (policy, key, { find, once }) => {
   const { policies } = policy
   const siblings = (names: readonly string[]): string[] =>
-    names.map((name) => `${parentKeyOf(AuthzPolicy, key)}/${name}`)
+    names.map((name) => keyBelow(AuthzPolicy, parentKeyOf(AuthzPolicy, key), name))
   const contained = (other: string): string[] =>
     siblings(
       other === key

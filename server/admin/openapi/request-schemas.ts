@@ -33,6 +33,7 @@ const eventType = `(?:\\*|${eventNames.join('|')}|(?:${[...new Set(eventNames.ma
 const patterns: Readonly<Record<string, string>> = {
   name: nameWithout(''),
   segment: nameWithout('/'),
+  'child-name': nameWithout('').replace('^', '^(?!.*%2F)'),
   line: `^[^${control}]*$`,
   'realm-name': '^[a-z0-9][a-z0-9-]{0,62}$',
   'web-url': `^https?://${authority}${place}$`,

@@ -124,9 +124,9 @@ export const resourceSet = (parts: ResourceSetParts): Endpoint => {
     { uris, scopes }: ResourceFields,
     before?: Resource,
   ): void => {
-    const odd = scopes.find((one) => !formats['segment']?.test(one))
+    const odd = scopes.find((one) => !formats['child-name']?.test(one))
     if (odd !== undefined)
-      throw invalidRequest(`resource_scopes: "${odd}" ${formats['segment']?.message}`)
+      throw invalidRequest(`resource_scopes: "${odd}" ${formats['child-name']?.message}`)
     if (!user) return
     if (uris.some((uri) => !before?.doc.uris.includes(uri)))
       throw forbidden('uris are set by the resource server, not with a token of a user')

@@ -128,7 +128,7 @@ describe('a variable that nobody gave', () => {
   it('hides what would be wrong with the text around it, and nothing else', async () => {
     const { run } = newEstate(world(), {
       'iamctl.yaml': 'paths: [.]\n',
-      'a.yaml': `realm: ${newRealm()}\nclients:\n  - clientId: web\n    publicClient: true\n    redirectUris: ["\${var:GONE}/cb", "\${var:GONE}/x", "no uri"]\n    defaultScopes: ["\${var:GONE}"]\n`,
+      'a.yaml': `realm: ${newRealm()}\nclients:\n  - clientId: web\n    publicClient: true\n    grantTypes: [authorization_code]\n    redirectUris: ["\${var:GONE}/cb", "\${var:GONE}/x", "no uri"]\n    defaultScopes: ["\${var:GONE}"]\n`,
     })
     const { code, stdout } = await run('validate -o json')
     expect(code).toBe(3)
