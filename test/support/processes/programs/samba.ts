@@ -111,14 +111,15 @@ export const startSamba = async (): Promise<Samba> => {
       ['-x', '-H', secureUrl, '-D', user, '-w', password, ...args],
       {
         env,
-        stdio: ['pipe', 'pipe', name === 'ldapmodify' ? 'inherit' : 'ignore'],
+        // A search reads nothing, and may end before anything is written to it.
+        stdio: name === 'ldapmodify' ? ['pipe', 'pipe', 'inherit'] : ['ignore', 'pipe', 'ignore'],
       },
     )
     let out = ''
-    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       out += text
     })
-    child.stdin.end(input)
+    child.stdin?.end(input)
     const [code] = await once(child, 'close')
     return { code, out }
   }
