@@ -1,7 +1,7 @@
 /**
  * `jti` of tokens of the realm: an id and, separated by dots, the grant of the token, the grants of the actors, the tokens that it
- * was exchanged from, and the states of workload credentials (workload-state.ts). For other parties it is opaque (RFC 7519 §4.1.7), so that tokens need no private
- * claims.
+ * was exchanged from, and the states of workload credentials (workload-state.ts); of some id tokens a hint at the user. For other
+ * parties it is opaque (RFC 7519 §4.1.7), so that tokens need no private claims.
  */
 
 export interface TokenId {

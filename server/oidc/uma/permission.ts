@@ -64,7 +64,7 @@ const invalidResource = oauthError('invalid_resource_id')
 const tooMany = oauthError('temporarily_unavailable', 429)
 const readOne = jsonReader<PermissionRequest>(request)
 const readList = jsonReader<readonly PermissionRequest[]>(requests)
-/** By one of the two forms: a fault in an entry is told by its field. */
+/** A list and a single request are checked by schemas of their own, so that an error names the field. */
 const readBody = (incoming: FastifyRequest): readonly PermissionRequest[] =>
   Array.isArray(incoming.body) ? readList(incoming) : [readOne(incoming)]
 

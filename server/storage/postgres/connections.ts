@@ -64,7 +64,7 @@ export function askingClient(url: string): pg.Client {
   })
 }
 
-/** The first one of a process, while nobody waits yet: a server that has just been started is slow. */
+/** The client for the first connection has no limit for connecting: a PostgreSQL that has just been started is slow. */
 export function firstAskingClient(url: string): pg.Client {
   return new pg.Client({ ...base(url), query_timeout: ANSWER_MS })
 }

@@ -307,7 +307,7 @@ export const conditionsFor = (
 
   const texts: readonly ScimFilter['op'][] = ['eq', 'co', 'sw', 'ew']
 
-  /** Of users whom one comparison may fit; undefined where it may fit anybody. */
+  /** The users that one comparison can match; undefined where it can match every user. */
   const likely = (leaf: Leaf, list?: AttributePath): Expression<SqlBool> | undefined => {
     const path = list ?? leaf.path
     if (leaf.op === 'some') {
