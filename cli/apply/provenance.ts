@@ -3,6 +3,7 @@
  * from git. Unknown values are omitted; provenance never makes an apply fail.
  */
 
+import { fittingRevision } from '../../schemas/wire/revision-text.ts'
 import { runGit } from '../git.ts'
 
 type Env = Readonly<Record<string, string | undefined>>
@@ -54,8 +55,6 @@ const fromGit = async (cwd: string, env: Env): Promise<Record<string, string>> =
   }
 }
 
-const shortened = (text: string): string => text.slice(0, 2000)
-
 export const provenanceOf = async (
   cwd: string,
   env: Env,
@@ -63,6 +62,6 @@ export const provenanceOf = async (
 ): Promise<Record<string, string>> => {
   const known = { ...(await fromGit(cwd, env)), ...fromVariables(env), iamctl: version }
   return Object.fromEntries(
-    Object.entries(known).map(([word, text]) => [word, shortened(text)] as const),
+    Object.entries(known).map(([word, text]) => [word, fittingRevision(text)] as const),
   )
 }

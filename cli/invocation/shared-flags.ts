@@ -1,6 +1,7 @@
 /** Flags that several commands share, each group defined once; what a command does not take, it refuses. */
 
 import { type Command, InvalidArgumentError } from 'commander'
+import { fittingRevision } from '../../schemas/wire/revision-text.ts'
 import {
   choice,
   type Flags,
@@ -130,6 +131,11 @@ export const planFlags = {
 
 /** What every command takes that asks before it changes something; `--yes` is the name that other programs have for it. */
 export const approvalFlag = { autoApprove: toggle('do not ask', { alias: 'yes' }) }
+
+/** A pipeline gives the message of a commit, which may be longer than the server takes. */
+export const messageFlag = {
+  message: parsed('<text>', 'message of the revision in the history', fittingRevision),
+}
 
 export type ApprovalValues = Values<typeof approvalFlag>
 

@@ -8,6 +8,7 @@ import type { ChangeCounts, Figure } from '../change-counts.ts'
 import type { FieldChange } from '../diff.ts'
 import type { Doc } from '../json-schema.ts'
 import { mapOf } from '../marks.ts'
+import { longestRevisionText } from './revision-text.ts'
 
 /** Of exports, changesets and saved plans; another one is refused rather than misread. */
 export const formatVersion = 1
@@ -154,9 +155,9 @@ export const changesetHead = Type.Object(
     formatVersion: Type.Optional(Type.Integer({ minimum: 1, maximum: formatVersion })),
     baseRevision: Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER }),
     createRealm: Type.Optional(Type.Boolean()),
-    message: Type.Optional(Type.String({ maxLength: 2000 })),
+    message: Type.Optional(Type.String({ maxLength: longestRevisionText })),
     provenance: Type.Optional(
-      mapOf(Type.String({ maxLength: 2000 }), {
+      mapOf(Type.String({ maxLength: longestRevisionText }), {
         propertyNames: { maxLength: 100 },
         maxProperties: 20,
         description: 'Git commit, repository, CI run …',
@@ -245,7 +246,7 @@ export interface RevisionDetail extends RevisionSummary {
 export const rollbackRequest = Type.Object(
   {
     dryRun: Type.Optional(Type.Boolean()),
-    message: Type.Optional(Type.String({ maxLength: 2000 })),
+    message: Type.Optional(Type.String({ maxLength: longestRevisionText })),
     baseRevision: Type.Optional(
       Type.Integer({
         minimum: 0,

@@ -8,6 +8,7 @@ import { openConnection } from '../../invocation/realm.ts'
 import {
   approvalFlag,
   fileFlags,
+  messageFlag,
   pathsArgument,
   planFlags,
   serverFlags,
@@ -40,7 +41,7 @@ Examples:
     {
       plan: text('<file>', 'a saved plan, instead of files'),
       ...approvalFlag,
-      message: text('<text>', 'message of the revision in the history'),
+      ...messageFlag,
       secretsOut: text('<file>', 'file for the secrets generated for new clients; mode 0600'),
       allowEmpty: toggle('apply although no realm file is left'),
       allowUnrelated: toggle('apply although other documents were changed concurrently'),

@@ -1,6 +1,7 @@
 /** `iamctl reconcile`. */
 
 import { InvalidArgumentError } from 'commander'
+import { fittingRevision } from '../../../schemas/wire/revision-text.ts'
 import { conversation } from '../../invocation/command.ts'
 import { fileOptions } from '../../invocation/file-options.ts'
 import { flags, list, parsed, text, toggle, withDefault } from '../../invocation/flags.ts'
@@ -73,7 +74,11 @@ Examples:
         listen,
       ),
       lockFile: text('<file>', 'instead of .iamctl/reconcile.lock in the estate'),
-      message: text('<text>', 'message of the revision; "reconcile" unless given'),
+      message: parsed(
+        '<text>',
+        'message of the revision; "reconcile" unless given',
+        fittingRevision,
+      ),
     },
     serverFlags,
   ),

@@ -4,7 +4,7 @@ import type { RollbackView } from '../../apply/rollback.ts'
 import { conversation } from '../../invocation/command.ts'
 import { flags, text, toggle } from '../../invocation/flags.ts'
 import { openRealm } from '../../invocation/realm.ts'
-import { approvalFlag, realmFlags } from '../../invocation/shared-flags.ts'
+import { approvalFlag, messageFlag, realmFlags } from '../../invocation/shared-flags.ts'
 import { revisionArgument } from './history/revision.ts'
 
 export const rollback = conversation({
@@ -26,7 +26,7 @@ Examples:
     {
       plan: toggle('only show what would change'),
       ...approvalFlag,
-      message: text('<text>', 'message of the revision in the history'),
+      ...messageFlag,
       secretsFrom: text('<path>', 'realm files to take missing secrets from'),
       allowExec: toggle(`run the commands of \${exec:…} secrets`),
       dropSecrets: toggle('restore documents without the secrets that are missing'),

@@ -92,6 +92,22 @@ describe('the loop', () => {
     expect((await run('plan realm.yaml --detailed-exitcode')).code).toBe(2)
   })
 
+  it('keeps the first 2000 characters of a message, which is that of a commit in a pipeline', async () => {
+    const realm = newRealm()
+    const { run } = newEstate(world(), { 'realm.yaml': realmFile(realm) })
+    const commit = `Merge branch 'shipping'\n\n${'🚚'.repeat(3000)}`
+    const stored = `${Array.from(commit).slice(0, 1999).join('')}…`
+    const first = await run('apply realm.yaml --auto-approve --message', commit)
+    expect(first.code, first.stderr).toBe(0)
+    await run(`delete group /Staff/Helpdesk --realm ${realm} --auto-approve`)
+    expect((await run('reconcile realm.yaml --once --message', commit)).code).toBe(0)
+    const back = await run(`rollback 2 --realm ${realm} --auto-approve --message`, commit)
+    expect(back.code, back.stderr).toBe(0)
+    const { stdout } = await run(`history --realm ${realm} -o json`)
+    const messages = JSON.parse(stdout).map((one: { message: string }) => one.message)
+    expect(messages).toEqual([stored, stored, null, stored])
+  })
+
   it('exports files that plan to no changes, as one or one a section, and does not replace them unasked', async () => {
     const realm = newRealm()
     const { run, folder } = newEstate(world(), { 'realm.yaml': realmFile(realm) })
