@@ -42,6 +42,8 @@ const ofFiles: readonly Code[] = [
   error('realm-of-keycloak', 'a document is a realm of Keycloak'),
   warning('file-without-realm', 'the files contain no realm'),
   error('realm-name', 'the name of a realm is not text'),
+  error('realm-name-case', 'the names of two realms differ in case alone'),
+  warning('realm-name-form', 'the name of a realm has upper case, "." or "_"'),
   error('duplicate-entry', 'something is declared in two places'),
   error('duplicate-field', 'a field is given in two files'),
   error('duplicate-section', 'a section is given in two files in different shapes'),

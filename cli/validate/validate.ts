@@ -11,6 +11,7 @@ import { byPlace, type Diagnostic, type Place } from '../diagnostics.ts'
 import type { Loaded, LoadedRealm } from '../load/loaded.ts'
 import { checkNames } from './checks/names.ts'
 import { checkServed } from './checks/not-served.ts'
+import { checkRealmName, checkRealmNames } from './checks/realm-name.ts'
 import { checkReferences } from './checks/references.ts'
 import { checkRenames } from './checks/renames.ts'
 import { checkSecrets } from './checks/secrets.ts'
@@ -150,6 +151,7 @@ export const createValidator = ({ isShared = () => false }: ValidatorOptions = {
     const found: readonly Finding[] = [
       ...findings,
       ...checkText(loaded.value),
+      ...checkRealmName(loaded),
       // A field that no provider has is not one of another provider.
       ...checkRules(model).filter(
         ({ code, pointer }) => code !== 'unknown-field' || !wrong.has(pointer),
@@ -194,7 +196,10 @@ export const createValidator = ({ isShared = () => false }: ValidatorOptions = {
     validateRealm,
     validate: ({ realms, diagnostics }) => {
       const isFilled = diagnostics.every(({ code }) => code !== 'variable-unknown')
-      const found = realms.flatMap((realm) => validateRealm(realm, isFilled))
+      const found = [
+        ...realms.flatMap((realm) => validateRealm(realm, isFilled)),
+        ...checkRealmNames(realms),
+      ]
       return [...diagnostics, ...withoutEchoes(diagnostics, found)]
         .map(withShortNames)
         .sort(byPlace)

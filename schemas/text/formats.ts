@@ -138,9 +138,10 @@ export const formats: Readonly<Record<string, Format>> = {
       'must be a name without "%2F", control characters or outer spaces, not "..", not shaped like a UUID',
   },
   'realm-name': {
-    test: (value) => /^[a-z0-9][a-z0-9-]{0,62}$/.test(value) && !reservedRealms.has(value),
+    test: (value) =>
+      /^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$/.test(value) && !reservedRealms.has(value.toLowerCase()),
     message:
-      'must be 1 to 63 lower-case letters, digits or "-", not starting with "-", and not a reserved word',
+      'must be 1 to 63 letters, digits, ".", "_" or "-", starting with a letter or a digit, and not a reserved word',
   },
   'web-url': {
     test: (value) => isWeb(parsed(value)),

@@ -123,10 +123,21 @@ export const createRealms = (parts: RealmsParts): Realms => {
   const find = (realm: string): Promise<RealmRow | undefined> =>
     db.selectFrom('realms').selectAll().where('name', '=', realm).executeTakeFirst()
 
+  /** The issuer of a realm is compared by letter, but people do not tell two apart by case. */
+  const findFolded = (realm: string): Promise<RealmRow | undefined> =>
+    db
+      .selectFrom('realms')
+      .selectAll()
+      .where((eb) => eb.fn('lower', ['name']), '=', realm.toLowerCase())
+      .executeTakeFirst()
+
   const birth: Realms['birth'] = async (realm, caller, { displayName, dryRun } = {}) => {
     const errors = checkName(realm)
     if (errors.length > 0) throw invalid(errors.map((error) => ({ ...error, field: '/realm' })))
-    if (await find(realm)) throw new Problem('conflict', `realm "${realm}" exists already`)
+    const other = await findFolded(realm)
+    if (other?.name === realm) throw new Problem('conflict', `realm "${realm}" exists already`)
+    if (other)
+      throw new Problem('conflict', `realm "${realm}" differs from "${other.name}" in case alone`)
     const keys = dryRun ? [] : [await makeSigningKey({ realm, clientId: null }, 'ACTIVE', parts)]
     return {
       operations: seedOperations(displayName),

@@ -297,11 +297,11 @@ describe.each(backends)('realms on $name', (backend) => {
       '.well-known',
       '',
       '-a',
-      'A',
-      'Acme',
+      '.a',
+      '_a',
+      'Admin',
+      'V3',
       'a b',
-      'a_b',
-      'a.b',
       'a/b',
       'a|b',
       'ä',
@@ -317,8 +317,38 @@ describe.each(backends)('realms on $name', (backend) => {
       expect(answer.status, JSON.stringify(realm)).toBe(400)
       expect(answer.body.errors[0].field).toBe('/realm')
     }
-    for (const realm of ['0', 'a-', 'x'.repeat(63)])
+    for (const realm of ['0', 'a-', 'My_Realm.v1', 'b..', 'x'.repeat(63)])
       expect((await send('POST', '/admin/realms', { realm })).status, realm).toBe(201)
+  })
+
+  it('keep the case of their names, in which alone no two differ', async () => {
+    const lower = fresh()
+    const upper = lower.toUpperCase()
+    expect((await send('POST', '/admin/realms', { realm: upper })).status).toBe(201)
+    const detail = `realm "${lower}" differs from "${upper}" in case alone`
+    expect(await send('POST', '/admin/realms', { realm: lower })).toMatchObject({
+      status: 409,
+      body: { code: 'conflict', detail },
+    })
+    expect((await send('POST', '/admin/realms', { realm: 'MASTER' })).status).toBe(409)
+    expect((await send('GET', `/admin/realms/${lower}`)).status).toBe(404)
+    const known = await server.anonymous.send(
+      'GET',
+      `/realms/${upper}/.well-known/openid-configuration`,
+    )
+    expect(known.body.issuer).toBe(`${server.baseUrl}/realms/${upper}`)
+    const { status } = await server.anonymous.send(
+      'GET',
+      `/realms/${lower}/.well-known/openid-configuration`,
+    )
+    expect(status).toBe(404)
+    const name = fresh()
+    const answers = await Promise.all(
+      [name, name.toUpperCase(), `R${name.slice(1)}`].map((realm) =>
+        send('POST', '/admin/realms', { realm }),
+      ),
+    )
+    expect(answers.map((answer) => answer.status).sort()).toEqual([201, 409, 409])
   })
 
   it('are made once: a second with the name is 409, also at the same moment', async () => {

@@ -25,7 +25,10 @@ const values: Readonly<Record<string, readonly [readonly string[], readonly stri
     ['', 'a/b', 'a ', '.', 'a\\..', uuid],
   ],
   line: [['', 'a b'], ['a\nb']],
-  'realm-name': [['a-1'], ['', 'A', '-a']],
+  'realm-name': [
+    ['a-1', 'A_b.c'],
+    ['', '-a', '.a', 'a b', 'ä'],
+  ],
   'web-url': [['http://a.example#b', ...urls], noUrls],
   'https-url': [urls, ['http://a.example', ...noUrls]],
   'logo-url': [

@@ -35,7 +35,7 @@ const patterns: Readonly<Record<string, string>> = {
   segment: nameWithout('/'),
   'child-name': nameWithout('').replace('^', '^(?!.*%2F)'),
   line: `^[^${control}]*$`,
-  'realm-name': '^[a-z0-9][a-z0-9-]{0,62}$',
+  'realm-name': '^[A-Za-z0-9][A-Za-z0-9._-]{0,62}$',
   'web-url': `^https?://${authority}${place}$`,
   'https-url': `^https://${authority}${place}$`,
   'logo-url': `^(?:https://${authority}${place}|data:image/(?:png|jpeg|gif|webp|svg\\+xml);base64,[A-Za-z0-9+/]+={0,2})$`,

@@ -49,6 +49,7 @@ import { delegationConfirmations } from './0076-delegation-confirmations.ts'
 import { signalStreams } from './0078-signal-streams.ts'
 import { scimEmails } from './0080-scim-emails.ts'
 import { signalSubjects } from './0081-signal-subjects.ts'
+import { realmNames } from './0082-realm-names.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -101,4 +102,5 @@ export const migrations: readonly Migration[] = [
   signalStreams,
   scimEmails,
   signalSubjects,
+  realmNames,
 ]

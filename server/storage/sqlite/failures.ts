@@ -13,7 +13,9 @@ export function failureOf(error: unknown, sql: string, prepare: Prepare): Failur
   const message = reasonOf(error)
   const code = errorCode(error)
   if (code !== undefined && UNIQUE.includes(code)) {
-    const table = /^UNIQUE constraint failed: (?:index ')?([^.']+)/.exec(message)?.[1] ?? ''
+    const [, index, owner] =
+      /^UNIQUE constraint failed: (?:index '([^']+)'|([^.]+))/.exec(message) ?? []
+    const table = index === undefined ? (owner ?? '') : tableOfIndex(index, prepare)
     return { kind: 'constraint', constraint: 'unique', table, message }
   }
   if (code === FOREIGN_KEY) {
@@ -50,6 +52,12 @@ function errorCode(error: unknown): number | undefined {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
     ? error.errcode
     : undefined
+}
+
+/** An index on an expression is named in place of the columns. */
+function tableOfIndex(index: string, prepare: Prepare): string {
+  const { statement } = prepare(`select tbl_name as name from sqlite_schema where name = ?`)
+  return String(statement.get(index)?.['name'] ?? '')
 }
 
 /**

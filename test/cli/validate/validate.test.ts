@@ -40,6 +40,20 @@ describe('validation', () => {
     ])
   })
 
+  it('advises lower case for names of realms, of which no two differ in case alone', async () => {
+    using folder = createFolder({
+      'realms/a.yaml': 'realm: My_Realm.v1\n',
+      'realms/b.yaml': 'realm: plain-1\n',
+      'realms/c.yaml': 'realm: Plain-1\n',
+    })
+    const diagnostics = createValidator().validate(await folder.load())
+    expect(diagnostics.map(({ code, place }) => `${place?.file}:${place?.line} ${code}`)).toEqual([
+      'realms/a.yaml:1 realm-name-form',
+      'realms/c.yaml:1 realm-name-case',
+      'realms/c.yaml:1 realm-name-form',
+    ])
+  })
+
   it('asks of an entry for a built-in document only what it changes, of any other all that is required', async () => {
     const template = (key: string) =>
       `realm: a\nmessageTemplates: [{ templateKey: ${key}, channel: EMAIL, subject: Hello }]\n`
