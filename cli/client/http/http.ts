@@ -199,14 +199,17 @@ export const createHttp = (options: HttpOptions): Http => {
 
   const send = async (asked: HttpRequest): Promise<HttpAnswer> => {
     const repeatable = asked.repeatable ?? asked.method === 'GET'
-    const patience = Date.now() + (asked.slow ? options.slowTimeoutMs : options.timeoutMs)
+    // From the first refusal: an answer may take minutes, but a server that refuses for a minute has no passing fault.
+    let patience: number | undefined
     for (let attempt = 1; ; attempt += 1)
       try {
         const answer = await once(asked)
         const wait = mayComeBack(answer, repeatable)
           ? retryAfterMs(answer.headers['retry-after'])
           : undefined
-        if (wait === undefined || Date.now() + wait > patience) return answer
+        if (wait === undefined) return answer
+        patience ??= Date.now() + options.timeoutMs
+        if (Date.now() + wait > patience) return answer
         await sleep(wait)
       } catch (error) {
         if (!(error instanceof UnreachableError && isPassing(error))) throw error

@@ -95,6 +95,18 @@ describe('a request', () => {
     expect((await http.send({ method: 'GET', path: '/' })).status).toBe(429)
   })
 
+  it('whose answer may take minutes is not repeated for minutes, such as a changeset while the disk is full', async () => {
+    let seen = 0
+    const busy: RequestListener = (_request, response) => {
+      seen += 1
+      response.writeHead(503, { 'retry-after': '1' }).end()
+    }
+    const http = await serve(busy, { timeoutMs: 500, slowTimeoutMs: 600_000 })
+    const changeset = { method: 'POST', path: '/', repeatable: true, slow: true } as const
+    expect((await http.send(changeset)).status).toBe(503)
+    expect(seen).toBe(1)
+  })
+
   it('repeats a body of lines from its beginning', async () => {
     const bodies: string[] = []
     const http = await serve(async (request, response) => {
