@@ -250,6 +250,20 @@ describe.each(anyBackend)('changes of members at a SCIM target on $name', (backe
     expect(world.peer.membersOf('Crew')).toEqual(['ben'])
   })
 
+  it.each(['default', 'put'])(
+    'takes a user into its groups again whom the target lost and gets again (%s)',
+    async (compatibility) => {
+      await fill({ compatibility }, 'amy', 'bob')
+      lose('bob')
+      world.peer.users.delete(idAt('bob'))
+      await world.changeUser(users.get('bob') ?? '', { lastName: 'Again' })
+      await world.settled()
+      expect(world.peer.user('bob')?.['name'].familyName).toBe('Again')
+      expect(world.peer.membersOf('Crew')).toEqual(['amy', 'bob'])
+      expect(await waiting()).toBe(0)
+    },
+  )
+
   it('creates a group again with its members where the target deleted it', async () => {
     await fill({}, 'amy', 'bob')
     world.peer.groups.clear()

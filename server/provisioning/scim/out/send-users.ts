@@ -9,7 +9,7 @@ import { userGroupsOf } from '#server/users/memberships.ts'
 import { createLeaveGroups } from './groups/leave-groups.ts'
 import type { ScimClient } from './protocol/client.ts'
 import { createFaults, failed, settled } from './retries.ts'
-import type { Done, SendUser } from './send-user.ts'
+import type { Done, SendUser, Sent } from './send-user.ts'
 import type { SentMembers } from './state/members.ts'
 import type { Resources } from './state/resources.ts'
 import type { ScimTargetInUse } from './target.ts'
@@ -58,6 +58,10 @@ export interface SentPart {
   /** More removals came during the run than were allowed at its start: the guard is to be asked again. */
   readonly isUsedUp: boolean
 }
+
+/** A user who was sent before and has another account now, which is in no group yet: the target lost the former one. */
+const isOtherAccount = ({ done }: ScimResourceRow, { change }: Sent): boolean =>
+  done > 0 && change !== 'forget' && change.remote_id !== undefined
 
 export const createSendUsers = (parts: SendUsersParts) => {
   const { storage, target, resources, members, send, now, count, signal } = parts
@@ -123,7 +127,8 @@ export const createSendUsers = (parts: SendUsersParts) => {
         faults.none()
         count(sent.done)
         statements.push(settled(resources, row, sent.change), ...leaving)
-        if (isForgotten) statements.push(members.forgetUser(target.id, row.local_id))
+        if (isForgotten || isOtherAccount(row, sent))
+          statements.push(members.forgetUser(target.id, row.local_id))
         return true
       } catch (error) {
         if (signal.aborted) return false
