@@ -83,6 +83,10 @@ describe.each(anyBackend)('a realm that is the SCIM target of another, on $name'
     await send('PUT', `head/users/${userId}`, { ...fields, lastName: 'King' }, 200)
     await settled()
     expect(await there('ada')).toMatchObject({ lastName: 'King' })
+    const { lastName: _, ...nameless } = fields
+    await send('PUT', `head/users/${userId}`, nameless, 200)
+    await settled()
+    expect(await there('ada')).toMatchObject({ firstName: 'Ada', lastName: null })
     await send('DELETE', `head/groups/${groupId}/members/${userId}`, undefined, 204)
     await settled()
     expect(await send('GET', `branch/groups/${staff?.groupId}/members`)).toEqual([])

@@ -21,8 +21,17 @@ export const digestOf = (value: unknown): string =>
     .digest('base64url')
     .slice(0, 16)
 
+const partsOf = (value: unknown): readonly (readonly [string, unknown])[] =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? Object.entries(value) : []
+
+/** Of each attribute, and of each part of one (`name.familyName`): parts are cleared one by one (RFC 7644 §3.5.2.3). */
 export const digestsOf = (attributes: Readonly<Record<string, unknown>>): Digests =>
-  Object.fromEntries(Object.entries(attributes).map(([key, value]) => [key, digestOf(value)]))
+  Object.fromEntries(
+    Object.entries(attributes).flatMap(([key, value]) => [
+      [key, digestOf(value)],
+      ...partsOf(value).map(([part, inner]) => [`${key}.${part}`, digestOf(inner)]),
+    ]),
+  )
 
 /** Of the name of a group, as its row has it. */
 export const groupNameDigest = (displayName: string): string =>

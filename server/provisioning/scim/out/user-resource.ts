@@ -6,7 +6,7 @@
 import { type ScimPath, scimPathOf, unmapped } from '#schemas/drivers/scim-mapping.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { fieldsOf } from '#server/users/user-record.ts'
-import { type Digests, digestOf } from './digests.ts'
+import { type Digests, digestsOf } from './digests.ts'
 import type { ScimTargetInUse } from './target.ts'
 
 export type ScimAttributes = Readonly<Record<string, unknown>>
@@ -119,15 +119,19 @@ export interface PatchOperation {
   readonly value?: unknown
 }
 
-/** Attributes that differ from what was sent, each by its path. */
-export const changesSince = (sent: Digests, attributes: ScimAttributes): PatchOperation[] => [
-  ...Object.entries(attributes)
-    .filter(([key, value]) => sent[key] !== digestOf(value))
-    .map(([path, value]) => ({ op: 'replace' as const, path, value })),
-  ...Object.keys(sent)
-    .filter((key) => !Object.hasOwn(attributes, key))
-    .map((path) => ({ op: 'remove' as const, path })),
-]
+/** Attributes that differ from what was sent, each by its path. A target keeps parts of a value that it is not told of: they are removed. */
+export const changesSince = (sent: Digests, attributes: ScimAttributes): PatchOperation[] => {
+  const wanted = digestsOf(attributes)
+  const lost = new Set(Object.keys(sent).filter((key) => !Object.hasOwn(wanted, key)))
+  return [
+    ...Object.entries(attributes)
+      .filter(([key]) => sent[key] !== wanted[key])
+      .map(([path, value]) => ({ op: 'replace' as const, path, value })),
+    ...[...lost]
+      .filter((key) => !lost.has(key.slice(0, key.lastIndexOf('.'))))
+      .map((path) => ({ op: 'remove' as const, path })),
+  ]
+}
 
 /** What a target has of an attribute, cut to what is sent of it: targets add members of their own. */
 const cutTo = (wanted: unknown, actual: unknown): unknown => {
