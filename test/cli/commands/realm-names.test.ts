@@ -1,8 +1,8 @@
 /** A realm that was moved here with a name that has upper case, "_" and "." (its issuer must stay). */
 import { describe, expect, it } from 'vitest'
-import { signIn } from '../../../support/processes/browserless.ts'
-import { newEstate, newRealm } from '../fixture/estate.ts'
-import { sharedWorld } from '../fixture/fixture.ts'
+import { signIn } from '../../support/processes/browserless.ts'
+import { newEstate, newRealm } from './fixture/estate.ts'
+import { sharedWorld } from './fixture/fixture.ts'
 
 const world = sharedWorld()
 
