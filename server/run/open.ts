@@ -85,7 +85,7 @@ const openLower = async (given: Given, closing: AsyncDisposableStack) => {
   closing.defer(async () => directories.close())
   const { passwords } = directories
   const credentials = openCredentials({ config, storage, clock, logger, secrets, platform, recorder, users, directories: passwords })
-  const sessions = openSessions({ storage, clock })
+  const sessions = openSessions({ storage, clock, users })
   return {
     given, storage, copy, secrets, platform, metrics, jobs, audit, keys, messaging, users, directories, credentials, sessions,
     close: () => closing.disposeAsync(),
@@ -101,7 +101,7 @@ const openAreas = async (given: Given, closing: AsyncDisposableStack) => {
   const { keyring, vault } = secrets
   const { outgoing } = platform
   const { recorder } = audit
-  const tokens = openTokens({ storage, copy, clock, secrets, keys, baseUrl, master })
+  const tokens = openTokens({ storage, copy, clock, secrets, keys, users, baseUrl, master })
   const realm = openRealm({ config, storage, copy, clock, secrets, recorder, users, credentials })
   const { directoryGroups: groups, lastAdmin: { aroundData: keepAdministrator } } = realm
   const { sync: syncDirectory, scheduled: scheduledSyncs } = directories.openSync({ recorder, groups, keepAdministrator })

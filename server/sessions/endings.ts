@@ -1,6 +1,12 @@
 /** Ends sessions and notifies their clients: one job per client, in the same transaction. */
 
-import { type Kysely, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
+import {
+  type ExpressionBuilder,
+  type Kysely,
+  type RawBuilder,
+  type SelectQueryBuilder,
+  sql,
+} from 'kysely'
 import { enqueueSelected } from '#server/jobs/store.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
@@ -46,6 +52,11 @@ export const tellClientsOfGone = (db: Kysely<Tables>, realm: string, now: number
     now,
   )
 
+/** Their own sessions, and those in which they act as others: an administrator who is shut out must not go on as a user. */
+export const isOfUsers =
+  (userIds: readonly string[]) => (eb: ExpressionBuilder<Tables, 'sessions'>) =>
+    eb.or([eb('user_id', 'in', userIds), eb('impersonator', 'in', userIds)])
+
 /** All of these users, with their sign-ins in progress; `except` is the id of a session that goes on. */
 export const endSessionsOf = (
   db: Kysely<Tables>,
@@ -55,13 +66,9 @@ export const endSessionsOf = (
 ): Statement[] => [
   ...tellClients(
     db,
-    db
-      .selectFrom('sessions')
-      .select('sid')
-      .where('user_id', 'in', userIds)
-      .where('id', '!=', except),
+    db.selectFrom('sessions').select('sid').where(isOfUsers(userIds)).where('id', '!=', except),
     now,
   ),
-  statement(db.deleteFrom('sessions').where('user_id', 'in', userIds).where('id', '!=', except)),
+  statement(db.deleteFrom('sessions').where(isOfUsers(userIds)).where('id', '!=', except)),
   endSignInsOf(db, userIds),
 ]

@@ -21,9 +21,10 @@ import {
 } from '#server/tokens/grants/grant-endings.ts'
 import { idleSince, touchInterval } from '#server/tokens/lifetimes.ts'
 import { printable } from '#server/users/names.ts'
+import type { UsersArea } from '#server/users/open.ts'
 import { aliveSession, foundOf, withUsers } from './alive-sessions.ts'
 import { endSignInsOf } from './begun-sign-ins.ts'
-import { tellClients, tellClientsOfGone } from './endings.ts'
+import { isOfUsers, tellClients, tellClientsOfGone } from './endings.ts'
 
 export type SessionSettings = Pick<
   SettingsDoc,
@@ -74,13 +75,13 @@ export interface OwnSessionRecord extends SessionRecord {
 
 export interface Sessions {
   openStatements(opening: NewSession): OpenedSession
-  /** Undefined unless it is alive and its user may sign in. */
+  /** Undefined unless it is alive, its user may sign in, and an administrator who acts as that user still may. */
   find(
     realm: string,
     cookieValue: string,
     settings: SessionSettings,
   ): Promise<FoundSession | undefined>
-  /** The session that tokens name; undefined unless it is alive and its user may sign in. */
+  /** As `find`, of the session that tokens name. */
   findBySid(
     realm: string,
     sid: string,
@@ -110,8 +111,8 @@ export interface Sessions {
    */
   revokeStatements(realm: string, sid: string): Statement[]
   /**
-   * All sessions and all grants, offline ones too, and sign-ins in progress, but for the one with the handle `signIn`. After the
-   * statement that disables or changes the user, so that no sign-in slips between.
+   * All sessions and all grants, offline ones too, sessions in which the user acts as others, and sign-ins in progress, but for
+   * the one with the handle `signIn`. After the statement that disables or changes the user, so that no sign-in slips between.
    */
   revokeAllOf(userId: string, signIn?: string): Statement[]
   /** As `revokeAllOf`, but for one session and what was issued within it; without one, all. */
@@ -141,11 +142,16 @@ const touchSession = preparedStatement((db, { realm, sid, now, unlessSince }: To
 export const openSessions = ({
   storage,
   clock,
+  users: { mayImpersonate },
 }: {
   readonly storage: Pick<Storage, 'db' | 'append'>
   readonly clock: Clock
+  readonly users: Pick<UsersArea, 'mayImpersonate'>
 }): Sessions => {
   const { db } = storage
+
+  const mayGoOn = async ({ session: { impersonator } }: FoundSession): Promise<boolean> =>
+    impersonator === null || mayImpersonate(impersonator)
 
   const end = (realm: string, cookieValue: string): Statement[] => {
     const id = sha256(cookieValue)
@@ -170,7 +176,8 @@ export const openSessions = ({
     const now = clock.now()
     const found = { realm, value, now, idleSince: idleSince(settings, now) }
     const [row] = await aliveSession[column](db, found)
-    return row && foundOf(realm, row)
+    const session = row && foundOf(realm, row)
+    return session && (await mayGoOn(session)) ? session : undefined
   }
 
   const clientsOf = async (
@@ -232,11 +239,17 @@ export const openSessions = ({
     const others = db
       .selectFrom('sessions')
       .select('sid')
-      .where('user_id', '=', userId)
+      .where(isOfUsers([userId]))
       .where('sid', '!=', sid)
     return [
       ...tellClients(db, others, clock.now()),
-      statement(db.deleteFrom('sessions').where('user_id', '=', userId).where('sid', '!=', sid)),
+      endGrantsWithin(storage, others),
+      statement(
+        db
+          .deleteFrom('sessions')
+          .where(isOfUsers([userId]))
+          .where('sid', '!=', sid),
+      ),
       endGrantsOutside(storage, userId, sid),
       endSignInsOf(db, [userId], signIn),
     ]
@@ -290,7 +303,8 @@ export const openSessions = ({
       const found: FoundSession[] = []
       for (const part of inSlices(sids)) {
         const rows = await withUsers(db, alive).where('sessions.sid', 'in', part).execute()
-        found.push(...rows.map((row) => foundOf(realm, row)))
+        for (const session of rows.map((row) => foundOf(realm, row)))
+          if (await mayGoOn(session)) found.push(session)
       }
       return found
     },

@@ -5,6 +5,7 @@ import type { Secrets } from '#server/keys/secrets.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
+import type { UsersArea } from '#server/users/open.ts'
 import { createAgents } from './agents/agents.ts'
 import { createGrantsStore } from './grants/grants-store.ts'
 import { createIssuers } from './issuers.ts'
@@ -19,6 +20,7 @@ export interface TokenNeeds {
   readonly clock: Clock
   readonly secrets: Pick<Secrets, 'vault' | 'keyFor'>
   readonly keys: Pick<KeysArea, 'realmKeys'>
+  readonly users: Pick<UsersArea, 'mayImpersonate'>
   readonly baseUrl: string
   /** The name of the realm that stays open when it is disabled. */
   readonly master: string
@@ -26,6 +28,7 @@ export interface TokenNeeds {
 
 export const openTokens = (needs: TokenNeeds) => {
   const { storage, copy, clock, secrets, keys, baseUrl, master } = needs
+  const { mayImpersonate } = needs.users
   const subjects = createSubjects({
     reveal: secrets.vault.reveal,
     key: secrets.keyFor('pairwise-subjects'),
@@ -37,7 +40,14 @@ export const openTokens = (needs: TokenNeeds) => {
     issuers: createIssuers({ copy, baseUrl, master }),
     subjects,
     mint: createMint({ storage, clock, keys: keys.realmKeys, subjects, agents, userHints }),
-    verifier: createVerifier({ storage, clock, keys: keys.realmKeys, agents, userHints }),
+    verifier: createVerifier({
+      storage,
+      clock,
+      keys: keys.realmKeys,
+      agents,
+      userHints,
+      mayImpersonate,
+    }),
     grantsStore: createGrantsStore({ storage, clock, handleKey: secrets.keyFor('grant-handles') }),
   }
 }

@@ -11,6 +11,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { TokenGrantRow } from '#server/storage/tables/token-tables.ts'
 import { refusal } from '#server/storage/values.ts'
+import type { MayImpersonate } from '#server/users/impersonators.ts'
 import type { Agents } from './agents/agents.ts'
 import type { Claims } from './claims/mapper.ts'
 import { clientOf, type TokenClient } from './client.ts'
@@ -66,6 +67,7 @@ export interface VerifierParts {
   readonly keys: RealmKeys
   readonly agents: Pick<Agents, 'endOf'>
   readonly userHints: Pick<UserHints, 'open'>
+  readonly mayImpersonate: MayImpersonate
 }
 
 /** What was found out about a token, as of a moment at which the realm was seen. */
@@ -91,7 +93,7 @@ const actingClients = (issuer: Pick<Issuer, 'url'>, act: unknown): string[] => {
 }
 
 export const createVerifier = (parts: VerifierParts): Verifier => {
-  const { clock, keys, agents, userHints } = parts
+  const { clock, keys, agents, userHints, mayImpersonate } = parts
   const { db } = parts.storage
   const readJwt = createReadJwt()
   const liveness = createLiveness(db)
@@ -108,21 +110,24 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
   }
 
   /** The grant behind a token, where nothing has ended it. */
-  const liveGrant = (
+  const liveGrant = async (
     issuer: Issuer,
     { grant }: Standing,
-  ): (LiveGrant & { readonly until: number }) | undefined => {
+  ): Promise<(LiveGrant & { readonly until: number }) | undefined> => {
     if (!grant) return undefined
     const { row, user, notBefore } = grant
     const until = endOf(issuer, grant)
     if (until <= clock.now()) return undefined
     if (notBefore !== null && row.created_at < notBefore) return undefined
     if (row.user_id !== null && (user?.enabled !== 1 || user.locked !== 0)) return undefined
+    const impersonator = grant.session?.impersonator ?? null
+    if (impersonator !== null && !(await mayImpersonate(impersonator))) return undefined
     return { grant: row, user, until }
   }
 
   const grant: Verifier['grant'] = async (issuer, grantId) => {
-    const live = liveGrant(issuer, await liveness({ realm: issuer.name, grantId }, issuer.mark))
+    const standing = await liveness({ realm: issuer.name, grantId }, issuer.mark)
+    const live = await liveGrant(issuer, standing)
     return live && { grant: live.grant, user: live.user }
   }
 
@@ -164,7 +169,7 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
       const { revoked } = await liveness({ realm, jti: tokenOfEnding(ending) }, mark)
       return revoked ? undefined : Number.POSITIVE_INFINITY
     }
-    return liveGrant(issuer, await liveness({ realm, grantId: ending }, mark))?.until
+    return (await liveGrant(issuer, await liveness({ realm, grantId: ending }, mark)))?.until
   }
 
   /** The first of the endings to come; undefined if one has come. */
@@ -244,7 +249,7 @@ export const createVerifier = (parts: VerifierParts): Verifier => {
     // By the id: `iat` counts whole seconds, and would end what was issued after it in the same second.
     const isSince = clientNotBefore === null || timeOfId(jti) >= clientNotBefore
     if (revoked || !isSince) return undefined
-    const live = account ? undefined : liveGrant(issuer, standing)
+    const live = account ? undefined : await liveGrant(issuer, standing)
     if (!account && !live) return undefined
     const verified: VerifiedToken = live
       ? { claims, client, grant: live.grant, user: live.user }

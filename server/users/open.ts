@@ -8,6 +8,7 @@ import type { Metrics } from '#server/metrics/metrics.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
+import { createMayImpersonate } from './impersonators.ts'
 import { createLinks } from './links/links.ts'
 import { createAddressNotice } from './messages/address-notice.ts'
 import { createAddressUndos } from './messages/address-undos.ts'
@@ -45,10 +46,12 @@ export const openUsers = (needs: UserNeeds) => {
     key: secrets.keyFor('messages'),
   })
   const addressUndos = createAddressUndos({ storage, clock })
+  const ranks = createRanks(storage)
   return {
     store: createUsers(storage),
     links: createLinks({ storage, clock, keyring: secrets.keyring }),
-    ranks: createRanks(storage),
+    ranks,
+    mayImpersonate: createMayImpersonate({ storage, copy, ranks }),
     erasedPeople: createErasedPeople({ storage, key: secrets.keyFor('erased-people') }),
     erasureRequests: createErasureRequests({ storage, clock }),
     invitations: createInvitations({ storage, clock }),

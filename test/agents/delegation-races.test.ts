@@ -47,16 +47,16 @@ describe.each(backends)('delegation at the wrong moment on $name', (backend) => 
       userAgent: 'test',
       rememberMe: false,
       settings: (await issuerOf(site)).settings,
-      impersonator: 'the-admin',
+      impersonator: site.server.admin.userId,
     })
     await areas.storage.commit(opened.statements)
     const { sid } = opened.session
     const { grant } = await issueGrant(site, site.app, site.alice, {
       sid,
       scope: ['openid', 'orders'],
-      data: { claims: { act: { sub: 'the-admin' } } },
+      data: { claims: { act: { sub: site.server.admin.userId } } },
     })
-    const claims = { act: { sub: 'the-admin' } }
+    const claims = { act: { sub: site.server.admin.userId } }
     const subject = await accessTokenOf(
       site,
       site.app,
@@ -75,7 +75,7 @@ describe.each(backends)('delegation at the wrong moment on $name', (backend) => 
     expect(event).toMatchObject({
       actor: bot.id,
       onBehalfOf: site.alice.id,
-      detail: 'agent bot, from app, impersonated by the-admin',
+      detail: `agent bot, from app, impersonated by ${site.server.admin.userId}`,
     })
     expect(await site.isActive(body.access_token)).toBe(true)
     await site.admin('DELETE', `/sessions/${sid}`)

@@ -207,7 +207,7 @@ describe.each(backends)('a high-risk scope of an agent on $name', (backend) => {
     expect((await alice.open(address, { decision: 'allow' })).status).toBe(403)
     expect((await alice.submit(mine, { decision: 'perhaps' })).status).toBe(400)
     const { storage } = site.server.areas
-    const taken = storage.db.updateTable('sessions').set({ impersonator: 'admin' })
+    const taken = storage.db.updateTable('sessions').set({ impersonator: site.server.admin.userId })
     await storage.commit([statement(taken)])
     expect((await alice.open(address)).status).toBe(403)
     expect((await alice.submit(mine, { decision: 'allow' })).status).toBe(403)

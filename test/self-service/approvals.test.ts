@@ -218,7 +218,7 @@ describe.each(backends)('sign-ins that wait for another device on $name', (backe
       expect((await master.send('GET', `/push/${id}`)).status).toBe(404)
       const nobody = await world.server.anonymous.send('GET', `/realms/shop/push/${id}`)
       expect(nobody.status).toBe(401)
-      const acting = await phoneOf(username, { impersonator: 'somebody' })
+      const acting = await phoneOf(username, { impersonator: world.server.admin.userId })
       expect((await approve(acting)).status).toBe(403)
       expect((await approve(phone)).status).toBe(200)
     })

@@ -68,7 +68,7 @@ describe.each(backends)('devices on $name', (backend) => {
     expect((await app('/account/devices', {})).status).toBe(401)
     expect((await permit(phone, { 'x-xsrf-token': 'x' })).status).toBe(403)
     expect((await phone.send('POST', '/account/devices', { lable: 'x' })).status).toBe(400)
-    const acting = await phoneOf(username, { acr: '2', impersonator: 'somebody' })
+    const acting = await phoneOf(username, { acr: '2', impersonator: world.server.admin.userId })
     expect((await permit(acting)).status).toBe(403)
     expect((await permit(phone)).status).toBe(201)
     await enrolDevice(world.server, world.realm, phone)

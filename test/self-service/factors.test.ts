@@ -131,7 +131,10 @@ describe.each(backends)('factors of an account on $name', (backend) => {
   })
 
   it('are not changed by a sign-in of long ago, nor by who acts as the user', async () => {
-    const acting = await personOf(world, ann.userId, { impersonator: 'the-admin', acr: '2' })
+    const acting = await personOf(world, ann.userId, {
+      impersonator: world.server.admin.userId,
+      acr: '2',
+    })
     const refused = await acting.api('POST', '/credentials/totp', {})
     expect([refused.status, refused.body.code]).toEqual([403, 'forbidden'])
     expect((await acting.api('DELETE', `/credentials/${await idOf('password')}`)).status).toBe(403)

@@ -34,7 +34,7 @@ describe.each(backends)('sessions and data of an account on $name', (backend) =>
     (await world.server.areas.users.store.find('shop', ann.userId)) !== undefined
 
   it('are listed with the one that asks, and an administrator who acts as the user is seen', async () => {
-    await personOf(world, ann.userId, { impersonator: 'the-admin' })
+    await personOf(world, ann.userId, { impersonator: world.server.admin.userId })
     const all = await sessionsOf(ann)
     expect(all.map(({ current }) => current).sort()).toEqual([false, true])
     expect(all.map(({ impersonated }) => impersonated).sort()).toEqual([false, true])
@@ -121,7 +121,10 @@ describe.each(backends)('sessions and data of an account on $name', (backend) =>
   })
 
   it('are erased by a recent sign-in, not by one of long ago, a weak one, or somebody who acts as the user', async () => {
-    const acting = await personOf(world, ann.userId, { impersonator: 'the-admin', acr: '2' })
+    const acting = await personOf(world, ann.userId, {
+      impersonator: world.server.admin.userId,
+      acr: '2',
+    })
     for (const body of [{}, { password }])
       expect((await acting.api('DELETE', '/gdpr', body)).status).toBe(403)
     world.clock.advance(quarter + 1000)
@@ -145,7 +148,10 @@ describe.each(backends)('sessions and data of an account on $name', (backend) =>
       )
     expect((await bob.api('DELETE', '/gdpr', { password })).body.code).toBe('owned')
     expect((await ask({ password: 'x' })).status).toBe(400)
-    const acting = await personOf(world, bob.userId, { impersonator: 'the-admin', acr: '2' })
+    const acting = await personOf(world, bob.userId, {
+      impersonator: world.server.admin.userId,
+      acr: '2',
+    })
     expect((await ask({ password }, acting)).status).toBe(403)
     expect(await waiting()).toEqual([])
 

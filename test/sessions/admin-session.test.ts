@@ -30,7 +30,10 @@ describe.each(backends)('the session of an admin request on $name', (backend) =>
 
   const signIn = async (realm: string): Promise<Record<string, string>> => {
     const user = await addUser(accounts, realm, { username: `user-${Math.random()}` })
-    const { cookieValue, statements } = openSessions(accounts).openStatements({
+    const { cookieValue, statements } = openSessions({
+      ...accounts,
+      users: { mayImpersonate: async () => true },
+    }).openStatements({
       realm,
       userId: user.id,
       ip: '192.0.2.1',
@@ -43,7 +46,7 @@ describe.each(backends)('the session of an admin request on $name', (backend) =>
   }
   const resolved = async (given: Record<string, string>, realm: string) => {
     const resolve = createResolveAdminSession({
-      sessions: openSessions(accounts),
+      sessions: openSessions({ ...accounts, users: { mayImpersonate: async () => true } }),
       cookies,
       master: 'master',
       settingsOf: async (name) => realms.get(name) ?? null,

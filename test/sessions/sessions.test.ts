@@ -27,7 +27,7 @@ describe.each(backends)('sessions on $name', (backend) => {
   afterAll(() => open.close())
   beforeEach(async () => {
     accounts = createAccounts(open.storage)
-    sessions = openSessions(accounts)
+    sessions = openSessions({ ...accounts, users: { mayImpersonate: async () => true } })
     realm = await addRealm(open.storage)
     anna = await addUser(accounts, realm, { username: 'anna' })
   })

@@ -72,7 +72,7 @@ export const openSite = async (
   }: Parameters<typeof createAccounts>[1] & { baseUrl?: string; trustedProxies?: string } = {},
 ): Promise<Site> => {
   const accounts = createAccounts(storage, accountParts)
-  const sessions = openSessions(accounts)
+  const sessions = openSessions({ ...accounts, users: { mayImpersonate: async () => true } })
   const realms = new Map<string, SettingsDoc>()
   const logins: string[] = []
   const config = loadConfig({

@@ -50,6 +50,7 @@ import { signalStreams } from './0078-signal-streams.ts'
 import { scimEmails } from './0080-scim-emails.ts'
 import { signalSubjects } from './0081-signal-subjects.ts'
 import { realmNames } from './0082-realm-names.ts'
+import { impersonators } from './0083-impersonators.ts'
 import type { Migration } from './migration.ts'
 
 export const migrations: readonly Migration[] = [
@@ -103,4 +104,5 @@ export const migrations: readonly Migration[] = [
   scimEmails,
   signalSubjects,
   realmNames,
+  impersonators,
 ]

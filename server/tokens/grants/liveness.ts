@@ -26,7 +26,7 @@ export interface Standing {
   readonly grant?: {
     readonly row: TokenGrantRow
     readonly user: UserRow | undefined
-    readonly session: Pick<SessionRow, 'expires_at' | 'last_access'> | undefined
+    readonly session: Pick<SessionRow, 'expires_at' | 'last_access' | 'impersonator'> | undefined
     readonly notBefore: number | null
   }
 }
@@ -72,6 +72,7 @@ const queryFor = preparedPerSize(
         'g.expires_at as grant_expires_at',
         's.expires_at as session_expires_at',
         's.last_access as session_last_access',
+        's.impersonator as session_impersonator',
         sql<number | null>`(select 1 from revoked_tokens where jti = a.jti)`.as('revoked'),
         sql<number | null>`(select max(at) from not_before where realm = a.realm and (
           subject_kind = 'realm'
@@ -91,6 +92,7 @@ type Row = Awaited<ReturnType<ReturnType<typeof queryFor>['query']>>[number]
 const grantOf = (row: Row, realm: string): Standing['grant'] => {
   if (row.grant_id === null) return undefined
   const { session_expires_at: expires_at, session_last_access: last_access } = row
+  const { session_impersonator: impersonator } = row
   return {
     row: {
       id: row.grant_id,
@@ -107,7 +109,10 @@ const grantOf = (row: Row, realm: string): Standing['grant'] => {
     } as TokenGrantRow,
     // All columns of the user are in the row, under their own names.
     user: row.id === null ? undefined : (row as UserRow),
-    session: expires_at === null || last_access === null ? undefined : { expires_at, last_access },
+    session:
+      expires_at === null || last_access === null
+        ? undefined
+        : { expires_at, last_access, impersonator },
     notBefore: row.grant_not_before,
   }
 }

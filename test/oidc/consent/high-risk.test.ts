@@ -137,7 +137,7 @@ describe.each(backends)('a high-risk scope on $name', (backend) => {
   it('is refused to an administrator who acts as the user', async () => {
     const page = await person.open(url())
     const { storage } = site.server.areas
-    const taken = storage.db.updateTable('sessions').set({ impersonator: 'admin' })
+    const taken = storage.db.updateTable('sessions').set({ impersonator: site.server.admin.userId })
     await storage.commit([statement(taken)])
     expect(answerOf(await person.submit(page, { decision: 'allow' }))['error']).toBe(
       'access_denied',

@@ -277,7 +277,7 @@ describe.each(backends)('ID-JAGs of a realm on $name', (backend) => {
       userAgent: 'test',
       rememberMe: false,
       settings: (await issuerOf(site)).settings,
-      impersonator: 'the-admin',
+      impersonator: site.server.admin.userId,
     })
     await areas.storage.commit(opened.statements)
     const { grant, statements } = areas.tokens.grantsStore.create({
@@ -286,7 +286,7 @@ describe.each(backends)('ID-JAGs of a realm on $name', (backend) => {
       userId: world.alice,
       sid: opened.session.sid,
       scope: ['openid'],
-      data: { claims: { act: { sub: 'the-admin' } } },
+      data: { claims: { act: { sub: site.server.admin.userId } } },
       expiresAt: world.clock.now() + 3_600_000,
     })
     const made = areas.tokens.grantsStore.createRefreshToken(grant.id, 600)

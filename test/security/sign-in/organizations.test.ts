@@ -150,7 +150,9 @@ describe('an invitation under attack', () => {
     expect((await follow(browser, path)).status).toBe(200)
     expect((await browser.post(world.page, { decision: 'accept' })).status).toBe(403)
     const { storage } = world.server.areas
-    const change = storage.db.updateTable('sessions').set({ impersonator: userId })
+    const change = storage.db
+      .updateTable('sessions')
+      .set({ impersonator: world.server.admin.userId })
     await storage.append([statement(change.where('user_id', '=', userId))])
     expect((await browser.open(world.page)).status).toBe(403)
     const _csrf = browser.cookies.get('XSRF-TOKEN') ?? ''

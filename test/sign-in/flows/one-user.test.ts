@@ -86,7 +86,9 @@ describe.each(backends)('one user a sign-in on $name', (backend) => {
         { authenticator: 'username-password' },
         { flowAlias: 'browser-second-factor', requirement: 'CONDITIONAL' },
       ])
-      const { browser } = await personOf(world, malloryId, { impersonator: bossId })
+      const { browser } = await personOf(world, malloryId, {
+        impersonator: world.server.admin.userId,
+      })
       await browser.open(stepUp)
       expect(browser.page?.body).toContain('name="username"')
     })

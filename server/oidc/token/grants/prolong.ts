@@ -7,6 +7,7 @@ import { offlineScope } from '#server/tokens/access/scopes.ts'
 import type { GrantData, GrantsStore } from '#server/tokens/grants/grants-store.ts'
 import type { IssuedRefreshToken } from '#server/tokens/keycloak/refresh-token.ts'
 import { lifetimesOf } from '#server/tokens/lifetimes.ts'
+import { impersonatorIn } from '../acting.ts'
 import type { GrantContext } from './grant.ts'
 
 export interface Prolonged {
@@ -22,14 +23,16 @@ export const createProlong =
     { issuer, client }: GrantContext,
     grant: TokenGrantRow,
     scope: readonly string[],
-    { authTime = clock.now() }: GrantData,
+    { authTime = clock.now(), claims }: GrantData,
   ): Prolonged => {
     const lifetimes = lifetimesOf(issuer.settings, client.doc)
     const now = clock.now()
     const ofAccessToken = now + lifetimes.accessToken * 1000
     if (!client.doc.grantTypes.includes('refresh_token'))
       return { offline: false, expiresAt: ofAccessToken }
-    const offline = scope.includes(offlineScope)
+    // What an administrator gets as a user ends with the session in which the administrator acts.
+    const isImpersonated = impersonatorIn(claims?.['act']) !== undefined
+    const offline = scope.includes(offlineScope) && !isImpersonated
     const end = offline ? now + lifetimes.offlineMax * 1000 : authTime + lifetimes.refreshMax * 1000
     const idle = offline ? lifetimes.offlineIdle : lifetimes.refreshIdle
     const rest = Math.max(1, Math.floor((end - now) / 1000))

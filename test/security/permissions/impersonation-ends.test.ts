@@ -1,0 +1,122 @@
+/**
+ * What an administrator does as a user ends with the administrator: the session of the user, and what was issued in it. A stolen
+ * account of an administrator is shut out everywhere at once, also where it acts as another administrator.
+ */
+
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { UserRow } from '#server/storage/tables/tables.ts'
+import { type OidcSite, openIssuer, type TestClient } from '../../oidc/fixture.ts'
+import {
+  authorizeUrl,
+  codeOf,
+  exchange,
+  newPerson,
+  type Person,
+  redirectUri,
+} from '../../oidc/relying-party.ts'
+import { addUser } from '../../oidc/users.ts'
+import { backends } from '../../support/backends.ts'
+import type { Client } from '../../support/server.ts'
+
+describe.each(backends)('an administrator who acts as a user on $name', (backend) => {
+  let site: OidcSite
+  let app: TestClient
+  let ann: UserRow
+  beforeAll(async () => {
+    site = await openIssuer(backend)
+    app = await site.client({
+      clientId: 'app',
+      grantTypes: ['authorization_code', 'refresh_token'],
+      redirectUris: [redirectUri],
+      scopes: ['offline_access'],
+    })
+    ann = await addUser(site, { username: 'ann' })
+    await site.admin('POST', `/users/${ann.id}/roles`, { name: 'admin' })
+  })
+  afterAll(() => site.close())
+
+  interface Administrator {
+    readonly userId: string
+    readonly username: string
+  }
+  const administrator = async (): Promise<Administrator> => {
+    const { userId } = await site.server.userWith('acme', ['realm-admin'])
+    return (await site.admin('GET', `/users/${userId}`)).body
+  }
+  /** Another one each time: the browser that acts as a user has that session instead. */
+  const sessionOf = ({ username }: Administrator): Promise<Client> =>
+    site.server.signedIn('acme', username)
+
+  /** The browser of the session, and a refresh token that was issued in it. */
+  const actAsAnn = async (by: Administrator): Promise<{ person: Person; refreshToken: string }> => {
+    const { send } = await sessionOf(by)
+    const started = await send('POST', `/admin/realms/acme/users/${ann.id}/impersonate`, {})
+    expect(started.status).toBe(200)
+    const cookie = String(started.headers['set-cookie']).split(';')[0] ?? ''
+    const person = newPerson(site)
+    person.jar.set('iam-session-acme', cookie.slice(cookie.indexOf('=') + 1))
+    const url = authorizeUrl(site, app, { scope: 'openid offline_access' })
+    const { body } = await exchange(site, app, codeOf(await person.open(url)))
+    return { person, refreshToken: body.refresh_token }
+  }
+
+  const reach = async ({
+    person,
+    refreshToken,
+  }: {
+    person: Person
+    refreshToken: string
+  }): Promise<Record<string, number>> => {
+    const cookie = `iam-session-acme=${person.jar.get('iam-session-acme')}`
+    const statusOf = async (path: string) =>
+      (await site.server.anonymous.send('GET', path, undefined, { cookie })).status
+    const refreshed = await site.post('/token', {
+      client_id: app.clientId,
+      client_secret: app.secret,
+      grant_type: 'refresh_token',
+      refresh_token: refreshToken,
+    })
+    return {
+      account: await statusOf('/realms/acme/account/profile'),
+      admin: await statusOf('/admin/realms/acme/users'),
+      refresh: refreshed.status,
+    }
+  }
+  const all = { account: 200, admin: 200, refresh: 200 }
+  const none = { account: 401, admin: 401, refresh: 400 }
+
+  const endings: Readonly<Record<string, (by: Administrator) => Promise<unknown>>> = {
+    'is disabled': ({ userId, username }) =>
+      site.admin('PUT', `/users/${userId}`, { username, enabled: false }),
+    'is deleted': ({ userId }) => site.admin('DELETE', `/users/${userId}`),
+    'is locked': ({ userId, username }) =>
+      site.admin('PUT', `/users/${userId}`, { username, locked: true }),
+    'gets another password': ({ userId }) =>
+      site.admin('PUT', `/users/${userId}/password`, { newPassword: 'another long passphrase 8' }),
+    'loses the role': async ({ userId }) => {
+      const { body } = await site.admin('GET', `/users/${userId}/roles`)
+      for (const { roleId } of body) await site.admin('DELETE', `/users/${userId}/roles/${roleId}`)
+    },
+    'signs out everywhere else': async (by) =>
+      (await sessionOf(by)).send('DELETE', '/realms/acme/account/sessions'),
+  }
+
+  it.each(Object.keys(endings))('does so no longer once the administrator %s', async (ending) => {
+    const [by, other] = [await administrator(), await administrator()]
+    const [ended, kept] = [await actAsAnn(by), await actAsAnn(other)]
+    expect(await reach(ended)).toEqual(all)
+    const again = await actAsAnn(by)
+    await endings[ending]?.(by)
+    expect(await reach(again)).toEqual(none)
+    expect(await reach(kept)).toEqual(all)
+  })
+
+  it('gets nothing offline as the user, which would outlive the session', async () => {
+    const by = await administrator()
+    const acting = await actAsAnn(by)
+    const { body } = await site.admin('GET', '/sessions')
+    const mine = body.filter((one: { userId: string }) => one.userId === ann.id)
+    for (const { id } of mine) await site.admin('DELETE', `/sessions/${id}`)
+    expect(await reach(acting)).toEqual(none)
+  })
+})
