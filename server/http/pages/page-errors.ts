@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { ProblemCode } from '#schemas/problems.ts'
+import { keepsNoCookies } from '../cookies/kept.ts'
 import { logProblem, type MapError, setProblemHeaders, toProblem } from '../errors.ts'
 import type { ErrorPage, PageContext, PageError, Pages } from './pages.ts'
 
@@ -36,11 +37,16 @@ export const createPageErrors =
     const problem = toProblem(error, mapError)
     logProblem(request, problem)
     setProblemHeaders(reply, problem)
+    const context = await contextOf(request)
+    const isBlocked = problem.code === 'csrf' && keepsNoCookies(request)
+    const page = isBlocked ? 'cookies' : (told[problem.code] ?? 'bad-request')
+    const startsAgain = page === 'cookies' || page === 'expired'
     return pages.error(reply, {
-      ...(await contextOf(request)),
+      ...context,
       status: problem.status,
-      error: told[problem.code] ?? 'bad-request',
+      error: page,
       requestId: request.id,
+      ...(startsAgain && context.realm !== '' ? { backUrl: `/realms/${context.realm}/login` } : {}),
     })
   }
 

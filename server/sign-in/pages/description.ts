@@ -74,6 +74,7 @@ export const describeSignIn = ({ name }: Pick<Entry, 'name'>) => ({
 
 export const describeAsk = route('show-sign-in-step', 'What a sign-in asks now', {
   200: pageReply('The form of the step.'),
+  303: { description: 'On, where the browser has signed in meanwhile.', type: 'null' },
   403: pageReply('The sign-in has ended, or began in another browser.'),
   404: pageReply('There is no such realm.'),
 })

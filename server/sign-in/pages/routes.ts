@@ -9,7 +9,9 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
+import { keepsNoCookies } from '#server/http/cookies/kept.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { nameOf, printable } from '#server/users/names.ts'
 import { providerStepId } from '../authenticators/brokers/identity-provider.ts'
@@ -31,6 +33,7 @@ import {
 } from './description.ts'
 import { FORM_LIMIT, readForm } from './form.ts'
 import { createGoOn } from './go-on.ts'
+import { createGone } from './gone.ts'
 import { methodsOf } from './methods.ts'
 import { OutageError } from './outage.ts'
 import { installPageScope, type PageScopeParts } from './page-scope.ts'
@@ -82,6 +85,10 @@ const createHandlers = (parts: LoginParts) => {
   const { sentAway } = parts
   const automatic = createAutomatic(engine)
   const goOn = createGoOn(browser)
+  const gone = createGone(parts)
+
+  const waits = async (request: RealmRequest, handle: string): Promise<boolean> =>
+    (await parts.findPending?.(request, request.params.realm, handle)) !== undefined
 
   const showFirst = async (
     request: RealmRequest,
@@ -91,6 +98,9 @@ const createHandlers = (parts: LoginParts) => {
     const visit = await visits(request)
     const { realm, settings, current } = visit
     const handle = pendingHandle(request)
+    // The user went back to a sign-in that has ended.
+    if (current && handle !== undefined && entry === signInEntry && !(await waits(request, handle)))
+      return reply.redirect(pathOf(realm, 'login'), 303)
     // What waits for a sign-in was told of the session already, and wants a new one.
     if (current === undefined || handle !== undefined || entry !== signInEntry) {
       const context = await contextOf(request, reply, visit, handle)
@@ -160,6 +170,8 @@ const createHandlers = (parts: LoginParts) => {
     const form = readForm(request.body)
     const handle = pendingHandle(request)
     const isOurs = isOurForm(request, visit, form('_csrf'))
+    if (!isOurs && keepsNoCookies(request))
+      throw new Problem('csrf', 'The browser keeps no cookies.')
     const context = await contextOf(request, reply, visit, handle)
     const asked = await begin(context, handle, entry)
     const values = { username: printable(form('username'), 255) }
@@ -222,7 +234,10 @@ const createHandlers = (parts: LoginParts) => {
     const value = browser.preLoginCookie(request, realm)
     const own = value === undefined ? undefined : await signIns.find(realm, handle, value)
     const found = own ?? (await openedByLink(request, realm, handle))
-    if (!found || !visit.isOpen || !isStrengthening(found, visit)) return { gone: true } as const
+    if (!found || !visit.isOpen || !isStrengthening(found, visit)) {
+      const { state } = found ?? (await signIns.findOfAny(realm, handle)) ?? {}
+      return { gone: { visit, state, mayGoOn: visit.isOpen && !own } }
+    }
     const { pending, withoutSession } = found.state
     const context = await contextOf(request, reply, visit, pending, {
       alsoElsewhere: withoutSession,
@@ -230,27 +245,14 @@ const createHandlers = (parts: LoginParts) => {
     const signIn = context.pending ? found : forNothing(found)
     const asked = await engine.ask(context.visitor, signIn)
     // The session has become too old for what is asked: a new sign-in asks for everything.
-    if (!asked && signIn.state.strengthens !== undefined) return { gone: true } as const
-    return { gone: false, context, signIn, asked } as const
-  }
-
-  const gone = async (request: SignInRequest, reply: FastifyReply): Promise<FastifyReply> => {
-    const { realm } = request.params
-    const settings = await parts.settingsOf(realm)
-    const hasCookies = browser.preLoginCookie(request, realm) !== undefined
-    const hasLink = linkToken(request) !== ''
-    return pages.error(reply, {
-      ...pageContext(pages, request, realm, settings),
-      status: 403,
-      error: hasLink ? 'wrong-browser' : hasCookies ? 'flow-expired' : 'cookies',
-      requestId: request.id,
-      backUrl: pathOf(realm, 'login'),
-    })
+    if (!asked && signIn.state.strengthens !== undefined)
+      return { gone: { visit, state: signIn.state, mayGoOn: false } }
+    return { context, signIn, asked }
   }
 
   const showLater = async (request: SignInRequest, reply: FastifyReply): Promise<FastifyReply> => {
     const found = await later(request, reply)
-    if (found.gone) return gone(request, reply)
+    if (found.gone) return gone(request, reply, found.gone)
     const { context, asked } = found
     if (asked && asked.others.length > 0 && choosing(request))
       return chooseMethod(reply, context, asked)
@@ -264,7 +266,7 @@ const createHandlers = (parts: LoginParts) => {
     const form = readForm(request.body)
     const isOurs = browser.isPrepared(request, request.params.realm, form('_csrf'))
     const found = await later(request, reply)
-    if (found.gone) return gone(request, reply)
+    if (found.gone) return gone(request, reply, found.gone)
     const { context, asked, signIn } = found
     if (!asked || !isOurs) return show(reply, context, asked, refused('expired', 403))
     if (form('step') === 'restart') {

@@ -223,14 +223,13 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
     const handle = String(new URL(form.url).searchParams.get('authorization'))
     const alice = newPerson(site)
     await alice.signIn(authorizeUrl(site, client))
-    for (const url of [
-      `${site.issuer}/authorize/${handle}`,
-      `${site.issuer}/login?authorization=${handle}`,
-    ]) {
-      const page = await alice.open(url)
-      expect(page.status).toBe(403)
-      expect(page.away).toBeUndefined()
-    }
+    const resumed = await alice.open(`${site.issuer}/authorize/${handle}`)
+    expect([resumed.status, resumed.away]).toEqual([403, undefined])
+    // The page that tells her that she is signed in, where nothing waits.
+    const asked = await alice.open(`${site.issuer}/login?authorization=${handle}`)
+    expect([asked.url, asked.away]).toEqual([`${site.issuer}/login`, undefined])
+    const stranger = await newPerson(site).open(`${site.issuer}/login?authorization=${handle}`)
+    expect([stranger.status, stranger.away]).toEqual([403, undefined])
     const csrf = alice.jar.get('XSRF-TOKEN') ?? ''
     const posted = await alice.open(`${site.issuer}/authorize/${handle}`, {
       decision: 'allow',

@@ -123,7 +123,8 @@ describe.each(backends)('sign-in flows on $name', (backend) => {
     await browser.open(first)
     await browser.submit({ code: code() })
     expect(browser.isSignedIn('shop')).toBe(true)
-    expect((await browser.open(first)).status).toBe(403)
+    const { status, location } = await browser.open(first)
+    expect([status, location]).toEqual([303, login])
   })
 
   it('is over after half an hour, and says so', async () => {

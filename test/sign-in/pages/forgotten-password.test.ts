@@ -121,6 +121,26 @@ describe.each(backends)('a forgotten password on $name', (backend) => {
     expect(landed.searchParams.get('code')).toBeTruthy()
   })
 
+  it('says of a link that was used, or is too old, that a new one is needed', async () => {
+    const browser = world.browser()
+    await comeFromApplication(browser)
+    const again = linkOf(browser, '/login/forgot')
+    await browser.open(again)
+    await browser.submit({ username })
+    const used = await world.mailedLink()
+    await reset(browser, used)
+    await browser.open(again)
+    await browser.submit({ username })
+    const late = await world.mailedLink()
+    world.clock.advance(31 * 60_000)
+    for (const link of [used, late]) {
+      const page = await browser.open(link)
+      expect(page.status).toBe(403)
+      expect(page.body).toContain('This link has expired')
+      expect(page.body).toContain(`href="${login}"`)
+    }
+  })
+
   it('has a page that says what to do where a link to sign in is opened in another browser', async () => {
     await world.setFlow([{ authenticator: 'identify' }, { authenticator: 'email-link' }])
     const browser = world.browser()
