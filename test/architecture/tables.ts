@@ -250,7 +250,7 @@ const crossReads: readonly CrossRead[] = [
     purpose: 'a target is shown with how far provisioning is',
   },
   {
-    path: 'server/realm/rules/impacts.ts',
+    path: 'server/realm/rules/impact-counts.ts',
     tables: [
       'users',
       'user_roles',
