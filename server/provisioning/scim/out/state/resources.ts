@@ -15,6 +15,18 @@ type Kind = ScimResourceRow['kind']
 
 const changed = sql<boolean>`changed > done`
 
+/** What a target has of a resource that it never got. */
+const unsent = {
+  remote_id: null,
+  attempted: 0,
+  present: 0,
+  sent: null,
+  done: 0,
+  due_at: 0,
+  failures: 0,
+  error: null,
+} as const
+
 /** How one row changes when a run has dealt with it. */
 export type ResourceChange = Partial<
   Pick<
@@ -24,7 +36,7 @@ export type ResourceChange = Partial<
 >
 
 export const createResources = ({ db }: Db) => {
-  const of = (target: string, kind: Kind) =>
+  const rowsOf = (target: string, kind: Kind) =>
     db
       .selectFrom('scim_resources')
       .selectAll()
@@ -40,18 +52,11 @@ export const createResources = ({ db }: Db) => {
             .insertInto('scim_resources')
             .values(
               part.map((local_id) => ({
+                ...unsent,
                 target_id: target,
                 kind,
                 local_id,
-                remote_id: null,
-                attempted: 0,
-                present: 0,
-                sent: null,
                 changed: 1,
-                done: 0,
-                due_at: 0,
-                failures: 0,
-                error: null,
               })),
             )
             .onConflict((conflict) =>
@@ -75,7 +80,7 @@ export const createResources = ({ db }: Db) => {
 
     /** To be sent now; what the target already has goes first, so that no leaver waits for an initial sync. */
     due: (target: string, kind: Kind, now: number, max: number): Promise<ScimResourceRow[]> =>
-      of(target, kind)
+      rowsOf(target, kind)
         .where(changed)
         .where('due_at', '<=', now)
         .orderBy(sql`case when remote_id is null then 1 else 0 end`)
@@ -97,7 +102,7 @@ export const createResources = ({ db }: Db) => {
     },
 
     byIds: (target: string, kind: Kind, ids: readonly string[]): Promise<ScimResourceRow[]> =>
-      readInSlices(ids, (part) => of(target, kind).where('local_id', 'in', part).execute()),
+      readInSlices(ids, (part) => rowsOf(target, kind).where('local_id', 'in', part).execute()),
 
     /** The rows that stand for these resources of the target. */
     byRemoteIds: (
@@ -105,9 +110,11 @@ export const createResources = ({ db }: Db) => {
       kind: Kind,
       remoteIds: readonly string[],
     ): Promise<ScimResourceRow[]> =>
-      readInSlices(remoteIds, (part) => of(target, kind).where('remote_id', 'in', part).execute()),
+      readInSlices(remoteIds, (part) =>
+        rowsOf(target, kind).where('remote_id', 'in', part).execute(),
+      ),
 
-    all: (target: string, kind: Kind): Promise<ScimResourceRow[]> => of(target, kind).execute(),
+    all: (target: string, kind: Kind): Promise<ScimResourceRow[]> => rowsOf(target, kind).execute(),
 
     /** Those that have changed, in the order of their ids, after one of them. */
     changedAfter: (
@@ -116,7 +123,7 @@ export const createResources = ({ db }: Db) => {
       after: string,
       max: number,
     ): Promise<ScimResourceRow[]> =>
-      of(target, kind)
+      rowsOf(target, kind)
         .where(changed)
         .where('local_id', '>', after)
         .orderBy('local_id')
@@ -159,7 +166,7 @@ export const createResources = ({ db }: Db) => {
           sum(case when changed > done then 1 else 0 end) as waiting,
           sum(case when changed > done and failures > 0 and due_at > 0 then 1 else 0 end) as failed
         from scim_resources where target_id = ${target} group by kind`.execute(db)
-      const of = (kind: Kind) => {
+      const figuresOf = (kind: Kind) => {
         const row = rows.find((one) => one.kind === kind)
         return {
           known: Number(row?.known ?? 0),
@@ -167,7 +174,7 @@ export const createResources = ({ db }: Db) => {
           failed: Number(row?.failed ?? 0),
         }
       }
-      return { users: of('user'), groups: of('group') }
+      return { users: figuresOf('user'), groups: figuresOf('group') }
     },
 
     /** The first that failed, with the reason; what is to be tried at once (`due_at` 0) has not failed yet. */
