@@ -1,6 +1,6 @@
 /** Every code that reading and checking realm files gives to what it finds; stable, and the list that `--codes` prints. */
 
-import { weakChoices } from './checks/weak-choices.ts'
+import { weakChoices } from './checks/weak-choices/index.ts'
 
 export interface Code {
   readonly code: string

@@ -12,8 +12,8 @@ import { pointerSegment } from '#schemas/json-schema.ts'
 import { Flow, type FlowDoc } from '#schemas/kinds/sign-in/flow.ts'
 import { kindNamed } from '#schemas/registry.ts'
 import { nearest } from '#schemas/text/typos.ts'
-import { didYouMean } from '../finding.ts'
-import type { Model } from '../model.ts'
+import { didYouMean } from '../../finding.ts'
+import type { Model } from '../../model.ts'
 import { type WeakChoice, type Weakness, weakChoice } from './weak-choice.ts'
 
 type Execution = FlowDoc['authenticationExecutions'][number]

@@ -6,7 +6,7 @@ import {
 } from '#schemas/kinds/notifications/message-template.ts'
 import { seeds } from '#schemas/realm/seeds.ts'
 import { nearest } from '#schemas/text/typos.ts'
-import { didYouMean } from '../finding.ts'
+import { didYouMean } from '../../finding.ts'
 import { type WeakChoice, weakChoice } from './weak-choice.ts'
 
 const sent: ReadonlyMap<string, ReadonlySet<string>> = new Map(

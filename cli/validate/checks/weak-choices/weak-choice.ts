@@ -1,7 +1,7 @@
 /** A weak choice: allowed, and reported as a warning. */
 
 import type { Kind } from '#schemas/kind.ts'
-import type { Declared, Model } from '../model.ts'
+import type { Declared, Model } from '../../model.ts'
 
 export interface Weakness {
   /** Pointer into the document. */
@@ -31,16 +31,3 @@ export const weakChoice = <T>(
   find: (document, model) =>
     find(model.complete(document) as T, model).filter((weakness) => weakness !== false),
 })
-
-const isPlain = (scheme: string, value: unknown): boolean => {
-  const url = typeof value === 'string' && value.startsWith(scheme) ? URL.parse(value) : null
-  return url !== null && !/^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(url.hostname)
-}
-
-/** Whether what is sent there can be read on the way. */
-export const isPlainHttp = (value: unknown): boolean => isPlain('http:', value)
-
-/** The same of a directory; StartTLS is a matter of its document. */
-export const isPlainLdap = (value: unknown): boolean => isPlain('ldap:', value)
-
-export const hourInSeconds = 3600

@@ -1,0 +1,56 @@
+/** SAML service providers that are told nothing, or protected less. */
+
+import { isObject } from '#schemas/json-schema.ts'
+import { SamlClient, type SamlClientDoc } from '#schemas/kinds/clients/saml-client.ts'
+import { asWritten, items, unencrypted } from './unencrypted.ts'
+import { type WeakChoice, weakChoice } from './weak-choice.ts'
+
+export const samlClientChoices: readonly WeakChoice[] = [
+  {
+    kind: SamlClient,
+    code: 'plain-http',
+    meaning: 'an address of another machine without TLS',
+    find: ({ doc }) => {
+      const options = isObject(doc['options']) ? doc['options'] : {}
+      return unencrypted([
+        ['/assertionConsumerServiceUrl', doc['assertionConsumerServiceUrl']],
+        ['/singleLogoutServiceUrl', doc['singleLogoutServiceUrl']],
+        ['/singleLogoutServiceResponseUrl', doc['singleLogoutServiceResponseUrl']],
+        ['/singleLogoutServiceSoapUrl', doc['singleLogoutServiceSoapUrl']],
+        ...items('/options/additionalAcsUrls', asWritten(options['additionalAcsUrls'])),
+        ...asWritten(doc['acs']).map(
+          (one, i) => [`/acs/${i}/url`, isObject(one) ? one['url'] : undefined] as const,
+        ),
+        ['/metadataUrl', doc['metadataUrl']],
+      ])
+    },
+  },
+  weakChoice<SamlClientDoc>(
+    SamlClient,
+    'untold-logout',
+    'logouts go over the back channel, and there is no address for them',
+    ({ options, singleLogoutServiceUrl, singleLogoutServiceSoapUrl, metadataRefresh }) => [
+      options.backChannelSloEnabled === true &&
+        singleLogoutServiceUrl === undefined &&
+        singleLogoutServiceSoapUrl === undefined &&
+        // Its metadata may name one.
+        metadataRefresh === undefined && {
+          field: '/options/backChannelSloEnabled',
+          message: 'the service provider is not told of any logout: it has no address for them',
+          hint: 'set singleLogoutServiceSoapUrl, or leave backChannelSloEnabled out',
+        },
+    ],
+  ),
+  weakChoice<SamlClientDoc>(
+    SamlClient,
+    'unauthenticated-encryption',
+    'assertions are encrypted in CBC mode, which can be read by an attacker who may ask often',
+    ({ options: { encryptionAlgorithm = '' } }) => [
+      encryptionAlgorithm.endsWith('-cbc') && {
+        field: '/options/encryptionAlgorithm',
+        message: 'an attacker who sees how the service provider answers can decrypt assertions',
+        hint: 'leave it out (aes256-gcm) unless the service provider supports CBC only',
+      },
+    ],
+  ),
+]
