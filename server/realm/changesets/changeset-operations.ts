@@ -13,9 +13,9 @@ import { documentView } from '#schemas/views.ts'
 import { secretFields, walk } from '#schemas/walk.ts'
 import { type ChangesetOperation, changesetOperation, mostOperations } from '#schemas/wire/wire.ts'
 import { textErrors } from '#server/storage/values.ts'
-import { keyErrors } from '../write/decide.ts'
 import { fieldsAt, mostErrors } from '../write/faults.ts'
 import { type Operation, placeOf } from '../write/operations.ts'
+import { keyErrors } from '../write/put.ts'
 
 const ajv = createAjv({ fillDefaults: false })
 const checkShape = lazyValidator(ajv, changesetOperation as unknown as JsonSchema)

@@ -5,232 +5,43 @@
  */
 
 import { isDeepStrictEqual } from 'node:util'
-import { type Kind, keyOf, parentKeyOf } from '#schemas/kind.ts'
-import { compact, contentHash } from '#schemas/normalize.ts'
+import { parentKeyOf } from '#schemas/kind.ts'
 import { type FieldError, invalid, Problem, summaryOf } from '#schemas/problems.ts'
 import { lookersAt } from '#schemas/rules/index.ts'
 import { movedSecretError, movedSecrets } from '#schemas/rules/sent-secrets.ts'
-import { secretFields } from '#schemas/walk.ts'
 import type { Caller } from '#server/http/caller.ts'
-import { isMet, unmet } from '#server/http/etag.ts'
 import { createPace } from '#server/platform/pace.ts'
-import { etagOf, type StoredDocument } from '#server/storage/documents/document.ts'
+import type { StoredDocument } from '#server/storage/documents/document.ts'
 import type { Behaviours } from '../behaviours/behaviour.ts'
 import { refuseEscalation } from '../rules/grants.ts'
-import { mayTakeOver, ownedByOthers } from '../rules/owners.ts'
 import {
   danglingIn,
-  followRename,
   markLeaving,
   settleAllReferences,
   settleDeletion,
-  settleReferences,
 } from '../rules/references.ts'
 import { type Draft, Drafts } from './drafts.ts'
+import { checkParent, meet, nameOf, refuseOwned } from './expectations.ts'
 import { createFaults, faultsIn } from './faults.ts'
 import { figuresFor } from './figures.ts'
 import type { Snapshot } from './gather.ts'
-import {
-  type Delete,
-  docOf,
-  type Expectation,
-  type Operation,
-  type Put,
-  type WriteChannel,
-} from './operations.ts'
+import type { Delete, Operation } from './operations.ts'
 import { putsInOrder } from './order.ts'
+import { makeWay, type PutContext, put } from './put.ts'
 import { hasSecretToHash } from './secrets-to-hash.ts'
 
-export interface DecideContext {
+export interface DecideContext extends PutContext {
   readonly caller: Caller
-  readonly channel: WriteChannel
   readonly behaviours: Behaviours
-  readonly newId: () => string
-  /** Checks a document in its stored form. */
-  readonly validate: (kind: Kind, doc: unknown) => readonly FieldError[]
   /** Whether a secret given now is the one that is stored. */
   readonly sameSecret: (document: StoredDocument, pointer: string, plain: string) => boolean
 }
-
-const nameOf = (kind: Kind, key: string): string => `${kind.kind} "${key}"`
-
-const taken = (kind: Kind, key: string): Problem =>
-  new Problem('conflict', `${nameOf(kind, key)} exists already`, {
-    errors: [{ field: `/${kind.keyFields[0]}`, code: 'duplicate', message: 'is taken' }],
-  })
 
 /** Where another document has what this one asks for, it is a conflict, as a taken name is. */
 const refusedBy = (errors: readonly FieldError[]): Problem =>
   errors.every(({ code }) => code === 'taken')
     ? new Problem('conflict', summaryOf(errors), { errors })
     : invalid(errors)
-
-const meet = (expect: Expectation | undefined, kind: Kind, key: string, draft?: Draft): void => {
-  const { exists, conditions = {}, hash } = expect ?? {}
-  if (exists === true && !draft) throw new Problem('not-found', `there is no ${nameOf(kind, key)}`)
-  // An export contains no runtime documents, so `hash: null` also matches one; the put makes it configuration.
-  const isSeen = draft !== undefined && draft.before?.origin !== 'runtime'
-  if ((exists === false && draft) || (hash === null && isSeen)) throw taken(kind, key)
-  if (!isMet(conditions, draft?.before ? etagOf(draft.before) : null))
-    throw new Problem('precondition-failed', `${nameOf(kind, key)} ${unmet(conditions)}`)
-  if (typeof hash === 'string' && (!draft?.body || hashOf(draft) !== hash))
-    throw new Problem('conflict', `${nameOf(kind, key)} was changed since it was read`)
-}
-
-const hashOf = ({ before, body }: Draft): string => before?.hash ?? contentHash(body ?? {})
-
-/** The key that a document's own fields make must be the one it is filed under. */
-export const keyErrors = (
-  kind: Kind,
-  key: string,
-  doc: Readonly<Record<string, unknown>>,
-): FieldError[] =>
-  keyOf(kind, doc, parentKeyOf(kind, key) ?? '') === key
-    ? []
-    : [
-        {
-          field: `/${kind.keyFields[0]}`,
-          code: 'key',
-          message: `does not agree with the key "${key}"`,
-        },
-      ]
-
-const checkImmutable = (draft: Draft, doc: Readonly<Record<string, unknown>>): void => {
-  const changed = Object.entries(draft.kind.spec.properties ?? {}).filter(
-    ([field, schema]) =>
-      schema['x-immutable'] && !isDeepStrictEqual(draft.before?.body[field], doc[field]),
-  )
-  if (changed.length > 0)
-    throw invalid(
-      changed.map(([field]) => ({
-        field: `/${field}`,
-        code: 'immutable',
-        message: 'cannot be changed once it is set',
-      })),
-    )
-}
-
-/** What the document above it must be; a list that can be pointed into learns which of its fields is wrong. */
-const checkParent = (drafts: Drafts, kind: Kind, key: string, at: string | undefined): void => {
-  const above = parentKeyOf(kind, key)
-  if (above === null || drafts.find(kind.parentKind ?? '', above)) return
-  const message = `there is no ${kind.parentKind} "${above}"`
-  if (at === undefined) throw new Problem('not-found', message)
-  throw invalid([{ field: `/${kind.keyFields[0]}`, code: 'missing-reference', message }])
-}
-
-const refuseOwned = (drafts: readonly Draft[], channel: WriteChannel): void => {
-  if (mayTakeOver(channel)) return
-  const documents = drafts.flatMap(({ kind, key, before }) =>
-    before && before.owner !== null && before.owner !== channel.owner
-      ? [{ kind: kind.kind, key, owner: before.owner }]
-      : [],
-  )
-  if (documents.length > 0) throw ownedByOthers(documents)
-}
-
-const newValueOf = (operation: Put, existing: Draft | undefined, context: DecideContext) => {
-  const { kind, key, stated } = operation
-  const given = docOf(operation, existing?.body)
-  if (stated) return given
-  const doc = compact(kind, given)
-  const errors = context.validate(kind, doc)
-  if (errors.length > 0) throw invalid(errors)
-  const wrong = keyErrors(kind, key, doc)
-  if (wrong.length > 0) throw invalid(wrong)
-  return doc
-}
-
-/** Which document it is, whose, and under whose protection; a channel that owns documents makes them its own. */
-const belonging = (
-  operation: Put,
-  { origin, owner }: WriteChannel,
-  existing?: Draft,
-): Pick<Draft, 'origin' | 'owner' | 'protected' | 'named' | 'stated' | 'seed' | 'at'> => {
-  const { lineage } = operation
-  const kept = existing?.origin === 'built-in' ? 'built-in' : 'declared'
-  return {
-    ...(lineage
-      ? { origin: lineage.origin, owner: lineage.owner }
-      : !existing
-        ? { origin, owner }
-        : origin === 'declared'
-          ? { origin: kept, owner }
-          : { origin: existing.origin, owner: existing.owner }),
-    protected: operation.protected ?? existing?.protected ?? false,
-    named: true,
-    stated: operation.stated === true,
-    seed: lineage?.seed === true,
-    at: operation.at,
-  }
-}
-
-const without = (sealed: Draft['sealed'], forget: readonly string[]): Draft['sealed'] =>
-  forget.length === 0
-    ? sealed
-    : Object.fromEntries(Object.entries(sealed).filter(([pointer]) => !forget.includes(pointer)))
-
-const put = (drafts: Drafts, given: Put, context: DecideContext): void => {
-  const existing = drafts.target(given)
-  const operation = given.keepsKey && existing ? { ...given, key: existing.key } : given
-  const { kind, key, at, lineage } = operation
-  // Its new value may follow from the one so far.
-  if (existing) settleReferences(drafts, existing)
-  const from = existing?.key ?? operation.from ?? key
-  meet(operation.expect, kind, from, existing)
-  if (from !== key && !existing)
-    throw new Problem('not-found', `there is no ${nameOf(kind, from)} to rename`)
-  if (from !== key && drafts.find(kind.kind, key)) throw taken(kind, key)
-
-  const doc = newValueOf(operation, existing, context)
-  if (kind.shape === 'tree' && from !== key && key.startsWith(`${from}/`))
-    throw invalid([{ field: '/parentId', code: 'cycle', message: 'it would be below itself' }])
-  checkParent(drafts, kind, key, at)
-
-  if (!existing) {
-    drafts.add({
-      id: lineage?.id ?? operation.idWhenMade ?? context.newId(),
-      kind,
-      before: null,
-      key,
-      body: doc,
-      secrets: operation.secrets,
-      sealed: lineage?.secrets ?? {},
-      ...(lineage?.version === undefined ? {} : { lastVersion: lineage.version }),
-      ...(lineage?.seed ? { born: { key, body: doc } } : {}),
-      ...belonging(operation, context.channel),
-    })
-    return
-  }
-  refuseOwned([existing], context.channel)
-  if (existing.before) checkImmutable(existing, doc)
-  const initial = new Set(
-    secretFields(kind).flatMap(({ pointer, mark }) => (mark.store === 'initial' ? [pointer] : [])),
-  )
-  const later = Object.entries(operation.secrets).filter(([pointer]) => !initial.has(pointer))
-  Object.assign(existing, belonging(operation, context.channel, existing), {
-    body: doc,
-    secrets: { ...existing.secrets, ...Object.fromEntries(later) },
-    sealed: without(existing.sealed, operation.forget ?? []),
-  })
-  if (from !== key) followRename(drafts, existing, key)
-}
-
-/**
- * A name that a list takes from a document which leaves it: that one goes out of the way, so that names may go round in
- * a circle. Only where documents are meant by id and stated in full. No natural key holds a control character.
- */
-const makeWay = (
-  drafts: Drafts,
-  { kind, key, id, stated }: Put,
-  byId: ReadonlyMap<string, Operation>,
-): void => {
-  const holder = stated ? drafts.find(kind.kind, key) : undefined
-  if (!holder || holder.id === id) return
-  const next = byId.get(holder.id)
-  if (next && (next.op === 'delete' || next.key !== key))
-    followRename(drafts, holder, `\u0001${holder.id}`)
-}
 
 /** `draft`: the document as it was found before the first deletion; it may have gone with another one since. */
 const remove = (
