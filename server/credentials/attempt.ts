@@ -1,4 +1,4 @@
-/** One try of a name and a password, and what the check of a secret found out. */
+/** One try of a name and a password: what the check of a secret found out, what it allows, and how it ends. */
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { AuditEvent } from '#server/audit/event.ts'
@@ -28,3 +28,36 @@ export interface Checked {
     readonly refusal?: { readonly reason: DirectoryReason; readonly directory: string }
   }
 }
+
+/** What a right password or proof allows: committed in one transaction with the attempt. */
+export interface Acceptance<T> {
+  readonly statements: readonly Statement[]
+  readonly events: readonly AuditEvent[]
+  readonly value: T
+  /**
+   * True while further factors are required. Only a complete sign-in resets the failures: otherwise an attacker with the
+   * password could reset the count of wrong codes with it, and guess codes without limit.
+   */
+  readonly partial?: boolean
+  /** A guard among the statements that fails when the same sign-in went on elsewhere: no failure of the user. */
+  readonly ownGuard?: string
+}
+
+/** `isVouched`: a directory has checked the password, so that it is no proof of the realm's own. */
+export type Accept<T> = (
+  user: UserRow,
+  isVouched: boolean,
+) => Acceptance<T> | Promise<Acceptance<T>>
+
+export type AttemptResult<T> =
+  | { readonly outcome: 'success'; readonly user: UserRow; readonly value: T }
+  /** For whatever reason: the caller is not told, so that it cannot tell. */
+  | {
+      readonly outcome: 'failure'
+      /** The password was right, and has to be changed in this directory first. */
+      readonly changeAt?: string
+    }
+  /** Nothing was found out: the directory that keeps the password cannot be asked. */
+  | { readonly outcome: 'away'; readonly directory: string }
+  /** Nothing was evaluated: too many sign in at once. */
+  | { readonly outcome: 'busy' }

@@ -1,7 +1,7 @@
 /** What a passed step leads to, to be committed with it: the next question, a session, or the end of the sign-in. */
 
 import type { AuditEvent } from '#server/audit/event.ts'
-import type { Acceptance } from '#server/credentials/authenticator.ts'
+import type { Acceptance } from '#server/credentials/attempt.ts'
 import type { PageError } from '#server/http/pages/pages.ts'
 import { signInGuard } from '#server/sessions/begun-sign-ins.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
