@@ -3,16 +3,13 @@
  * and the same realm give the same plan, in whatever order they were read.
  */
 
-import { type Kind, notServed } from '#schemas/kind.ts'
-import { User } from '#schemas/kinds/users/user.ts'
+import type { Kind } from '#schemas/kind.ts'
 import type { Desired } from '#schemas/realm/desired.ts'
 import { type Listing, sectionOf } from '#schemas/realm/realm-document.ts'
-import { kindNamed } from '#schemas/registry.ts'
-import { foldName } from '#schemas/text/names.ts'
 import type { Place, SecretPlace } from '#schemas/wire/wire.ts'
 import type { Place as SourcePlace } from '../diagnostics.ts'
 import type { SecretSource } from '../load/loaded.ts'
-import type { Actual, ActualDocument } from './actual.ts'
+import type { Actual } from './actual.ts'
 import {
   type ChangeContext,
   changeOf,
@@ -22,19 +19,20 @@ import {
   secretKey,
 } from './changes.ts'
 import { followedWarning, withFollowed } from './followed.ts'
-import { byPlace, nameOf, namesOf, placeKey } from './names.ts'
+import { byPlace, placeKey } from './names.ts'
 import { inApplyOrder } from './order/apply-order.ts'
 import { deletionOf, referrersFirst, refusalsOf, withCascades } from './order/deletions.ts'
 import { stillNamed } from './order/still-named.ts'
 import {
   type Change,
   type PlanProblem,
-  type PlanWarning,
   type Prune,
   type RealmPlan,
   summaryOf,
   type UnknownSecret,
 } from './plan.ts'
+import { ownershipProblems, sameNames } from './problems.ts'
+import { renameConflicts, renameFindings } from './renames/findings.ts'
 import { type Following, follow } from './renames/follow.ts'
 import { followHandRenames, lookalikes } from './renames/likely-renames.ts'
 import { type Matching, match } from './renames/match.ts'
@@ -48,6 +46,7 @@ import {
   unmanagedIn,
   warningsAbout,
 } from './warnings/left-out.ts'
+import { cautions, targeted, unserved } from './warnings/of-changes.ts'
 
 /** How many unmanaged documents a plan names. */
 const mostUnmanaged = 200
@@ -99,133 +98,10 @@ const unreadable = (
   }))
 }
 
-const ownershipProblems = (changes: readonly Change[]): PlanProblem[] =>
-  changes.flatMap(({ kind, key, takenFrom, place }): PlanProblem[] =>
-    takenFrom === null
-      ? []
-      : [
-          {
-            code: 'owned',
-            kind,
-            key,
-            message: `${nameOf(kind, key)} belongs to the source ${JSON.stringify(takenFrom)}; take it out of one of the estates, or give --take-over`,
-            place,
-          },
-        ],
-  )
-
-/** Old keys that are there (again) beside the new ones. */
-const renameConflicts = (
-  { undone }: Matching,
-  doomed: ReadonlySet<ActualDocument>,
-  place: PlanOptions['placeOf'],
-): { problems: PlanProblem[]; warnings: PlanWarning[] } => {
-  const problems: PlanProblem[] = []
-  const warnings: PlanWarning[] = []
-  for (const { desired, document } of undone) {
-    const { kind, key, renamedFrom, pointer } = desired
-    const name = nameOf(kind.kind, key)
-    const old = { kind: kind.kind, key: renamedFrom ?? '' }
-    const both = `${name} exists, and so does ${nameOf(old.kind, old.key)}`
-    if (doomed.has(document))
-      problems.push({
-        code: 'rename-conflict',
-        kind: kind.kind,
-        key,
-        message: `${both}: it cannot be renamed to it; take \`renamedFrom\` away to delete the old one`,
-        place: place(`${pointer}/renamedFrom`) ?? place(pointer) ?? null,
-      })
-    else
-      warnings.push({
-        code: 'rename-not-done',
-        message: `${both}, which stays as it is`,
-        documents: [old],
-      })
-  }
-  return { problems, warnings }
-}
-
-/** The server knows users by their names in one case: to make one beside the other would be refused. */
-const sameNames = (changes: readonly Change[], left: readonly Left[]): PlanProblem[] => {
-  const made = changes.filter(({ action, kind }) => action === 'create' && kind === User.kind)
-  if (made.length === 0) return []
-  const others = new Map(
-    left
-      .filter(({ document }) => document.kind.kind === User.kind)
-      .map(({ key }) => [foldName(key), key]),
-  )
-  return made.flatMap(({ kind, key, place }): PlanProblem[] => {
-    const other = others.get(foldName(key))
-    if (other === undefined) return []
-    const message =
-      `${nameOf(kind, key)} is the same name to the server as ${nameOf(kind, other)}, which exists; ` +
-      `write \`renamedFrom: ${other}\` to rename that user`
-    return [{ code: 'same-name', kind, key, message, place }]
-  })
-}
-
-const renameFindings = (
-  { findings }: Matching,
-  place: PlanOptions['placeOf'],
-): { problems: PlanProblem[]; warnings: PlanWarning[] } => {
-  const problems: PlanProblem[] = []
-  const warnings: PlanWarning[] = []
-  for (const { desired, code, message } of findings) {
-    const { kind, key, pointer } = desired
-    const at = { kind: kind.kind, key }
-    if (code === 'rename-source-missing') warnings.push({ code, message, documents: [at] })
-    else
-      problems.push({
-        code,
-        ...at,
-        message,
-        place: place(`${pointer}/renamedFrom`) ?? place(pointer) ?? null,
-      })
-  }
-  return { problems, warnings }
-}
-
 const keyOfPlace = ({ kind, key }: Place): string => placeKey(kind, key)
 
 const sorted = (problems: readonly PlanProblem[]): readonly PlanProblem[] =>
   problems.toSorted((a, b) => byPlace(a, b) || (a.code < b.code ? -1 : a.code > b.code ? 1 : 0))
-
-const targeted = (targets: readonly Place[]): PlanWarning[] =>
-  targets.length === 0
-    ? []
-    : [
-        {
-          code: 'targeted',
-          message: `only a part is planned, everything else is left alone: ${namesOf(targets)}`,
-          documents: targets,
-        },
-      ]
-
-/** A plan says of what it writes that nothing in this version uses it. */
-const unserved = (changes: readonly Change[]): PlanWarning[] => {
-  const places = changes.filter(({ kind, doc }) => doc !== null && !kindNamed(kind).serves(doc))
-  return places.length === 0
-    ? []
-    : [
-        {
-          code: 'not-served',
-          message: `${notServed}: ${namesOf(places)}`,
-          documents: places.map(({ kind, key }) => ({ kind, key })),
-        },
-      ]
-}
-
-/** What a document allows that its author may not have meant. */
-const cautions = (changes: readonly Change[]): PlanWarning[] =>
-  changes.flatMap(({ kind, key, doc }) =>
-    (doc === null ? [] : (kindNamed(kind).cautions?.(doc) ?? [])).map(
-      ({ code, field, message, hint }) => ({
-        code,
-        message: `${nameOf(kind, key)}, ${field.slice(1)}: ${message}; ${hint}`,
-        documents: [{ kind, key }],
-      }),
-    ),
-  )
 
 /** The documents of the files, each with the document of the realm that it is. */
 const matchedIn = (files: DesiredRealm, actual: Actual, options: PlanOptions) => {
