@@ -5,7 +5,9 @@ import type { BrokerProtocol } from '../protocol.ts'
 import { eherkenning } from './eid/eherkenning.ts'
 import { eidas } from './eid/eidas.ts'
 import { createOidc, type OidcParts } from './oidc/oidc.ts'
-import { createSamlProtocol, plainSaml, type SamlParts } from './saml/saml.ts'
+import type { SamlParts } from './saml/parties.ts'
+import { createSamlProtocol } from './saml/saml.ts'
+import { plainSaml } from './saml/scheme.ts'
 
 export type ProtocolParts = OidcParts & SamlParts
 

@@ -9,7 +9,7 @@ import type { Provider, UpstreamIdentity } from '../../protocol.ts'
 import { oneOf, personOf } from '../saml/identity.ts'
 import { notAllowed } from '../saml/refuse.ts'
 import type { Answer } from '../saml/response/read-response.ts'
-import type { Scheme } from '../saml/saml.ts'
+import type { Scheme } from '../saml/scheme.ts'
 import { checkLevel, eidasLevels } from './levels.ts'
 import { eidSettings, minimumLoaOf, tlsClientOf } from './scheme.ts'
 
