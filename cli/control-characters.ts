@@ -15,7 +15,7 @@ const onTerminal = new RegExp(
 )
 
 /** As JSON would write it, which is how people know them. */
-export const escaped = (character: string): string =>
+const escaped = (character: string): string =>
   character === '\n' ? '\\n' : `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
 
 /** On one line. */

@@ -32,7 +32,7 @@ export const timeOf = (text: string): number | undefined => {
 }
 
 /** An empty text, list or object is no value (RFC 7644 §3.4.2.2, "pr"; RFC 7643 §2.5). */
-export const isPresent = (value: unknown): boolean => {
+const isPresent = (value: unknown): boolean => {
   if (value === undefined || value === null || value === '') return false
   return typeof value !== 'object' || Object.values(value).some(isPresent)
 }

@@ -3,7 +3,7 @@
  * anything: readers that expand filters into a normal form need time that doubles with each term.
  */
 
-export const comparisons = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'] as const
+const comparisons = ['eq', 'ne', 'co', 'sw', 'ew', 'gt', 'ge', 'lt', 'le'] as const
 export type Comparison = (typeof comparisons)[number]
 
 /** `urn:…:User:name.familyName`: the schema where one is given, the attribute, and a part of it. */

@@ -75,5 +75,3 @@ export const openAdmin = (needs: AdminNeeds) => {
 
   return { health, actions, routes }
 }
-
-export type AdminArea = ReturnType<typeof openAdmin>

@@ -20,7 +20,7 @@ export type StoredEvent = Omit<Selectable<AuditEventRow>, 'id' | 'revision'>
 const users = 'users'
 
 /** Shown instead of the sealed values of an erased user. */
-export const erased = 'erased'
+const erased = 'erased'
 
 /** Shown in the place of what does not open, because the row was tampered with. */
 const altered = 'altered'

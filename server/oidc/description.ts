@@ -5,7 +5,7 @@ import type { EventType } from '#schemas/wire/event-types.ts'
 import type { CallerKind } from '#server/http/caller.ts'
 import { assertionType, errorCodes } from './vocabulary.ts'
 
-export const errorSchema: JsonSchema = {
+const errorSchema: JsonSchema = {
   title: 'oauth-error',
   type: 'object',
   properties: {

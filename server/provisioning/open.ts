@@ -92,5 +92,3 @@ export const openProvisioning = (needs: ProvisioningNeeds) => {
     }) satisfies FastifyPluginAsync,
   }
 }
-
-export type ProvisioningArea = ReturnType<typeof openProvisioning>

@@ -11,7 +11,7 @@ import { textErrors } from '#server/storage/values.ts'
 const ajv = createAjv()
 
 /** The largest body, unless a route says otherwise. */
-export const bodyLimit = 32 * 1024
+const bodyLimit = 32 * 1024
 
 /** An object that refuses unknown fields; all are required unless told. */
 export const objectOf = (

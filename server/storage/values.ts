@@ -8,8 +8,6 @@ import type { FieldError } from '#schemas/problems.ts'
 import { unstorable } from '#schemas/text/storable-text.ts'
 import type { Statement } from './contract.ts'
 
-export type Value = string | number | bigint | boolean | null
-
 /** Throws a TypeError that names the position, never the value. */
 export function checkStatements(statements: readonly Statement[]): void {
   for (const { parameters } of statements) {

@@ -45,7 +45,7 @@ export const digestMethod = (algorithm: string): Hash =>
   (Object.hasOwn(digestMethods, algorithm) ? digestMethods[algorithm] : undefined) ??
   refuse('algorithm', `the digest algorithm ${algorithm} is not accepted; use SHA-256`)
 
-export const signatureMethod = (algorithm: string): SignatureMethod =>
+const signatureMethod = (algorithm: string): SignatureMethod =>
   (Object.hasOwn(signatureMethods, algorithm) ? signatureMethods[algorithm] : undefined) ??
   refuse('algorithm', `the signature algorithm ${algorithm} is not accepted; use rsa-sha256`)
 

@@ -4,7 +4,7 @@ import { plainCommand } from '../../invocation/command.ts'
 import { argument, type Operand } from '../../invocation/operand.ts'
 import { printOut } from '../../views/streams.ts'
 
-export const shells = ['bash', 'zsh', 'fish'] as const
+const shells = ['bash', 'zsh', 'fish'] as const
 
 const shellArgument: Operand<string> = { form: '<shell>', help: 'the shell', choices: shells }
 

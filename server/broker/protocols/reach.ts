@@ -30,7 +30,7 @@ export interface Tolerance {
 
 const soonMs = 30 * 86_400_000
 
-export const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
+const dateOf = (time: number): string => new Date(time).toISOString().slice(0, 10)
 
 /** By the Date header (RFC 9110 §6.6.1), which has whole seconds. */
 const clockFindings = (

@@ -33,7 +33,7 @@ type Signed = Pick<
   'id' | 'type' | 'payload' | 'display_text' | 'user_id' | 'expires_at'
 > & { readonly clientId: string }
 
-export const transactionHash = (transaction: Signed): string =>
+const transactionHash = (transaction: Signed): string =>
   digestOf([
     'iamctl-transaction-1',
     transaction.id,

@@ -93,7 +93,7 @@ const parentParts = (dn: string): readonly string[] => {
 const plainStart = /^[^,;"\\]*[,;]/
 
 /** The names of which it is made, each in a form that is equal for equal names; the root last. */
-export const partsOf = (dn: string): readonly string[] => {
+const partsOf = (dn: string): readonly string[] => {
   if (dn.trim() === '') return []
   const [start] = plainStart.exec(dn) ?? []
   return start === undefined

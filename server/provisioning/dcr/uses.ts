@@ -62,5 +62,3 @@ export const createUses = ({ storage, clock, registered, documents }: UsesParts)
     },
   }
 }
-
-export type Uses = ReturnType<typeof createUses>

@@ -60,7 +60,7 @@ export interface Alongside {
 }
 
 /** A guard of data that is written alongside: its failure is thrown, since a new decision would fail again. */
-export const isFinal = (guard: string): boolean => guard.startsWith('final:')
+const isFinal = (guard: string): boolean => guard.startsWith('final:')
 
 export interface WriteOutcome {
   readonly revision: number

@@ -13,7 +13,7 @@ import { offersSharing } from '../sharing.ts'
 import type { AccountSection, AccountSectionPage } from './definitions.ts'
 
 /** THE list of sections, in the order of the menu, and where they are below the account. */
-export const sections: readonly { readonly id: AccountSection; readonly at: AccountPath }[] = [
+const sections: readonly { readonly id: AccountSection; readonly at: AccountPath }[] = [
   { id: 'profile', at: 'profile' },
   { id: 'password', at: 'password' },
   { id: 'factors', at: 'security' },

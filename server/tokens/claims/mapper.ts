@@ -73,7 +73,7 @@ const jsonOf = (text: string): unknown => {
 }
 
 /** The text as the type that `jsonType.label` names; undefined where it is none of that type. */
-export const convert = (config: MapperConfig, text: string): unknown =>
+const convert = (config: MapperConfig, text: string): unknown =>
   (own(typed, config['jsonType.label'] ?? 'String') ?? String)(text)
 
 /** Values under `claim.name`: a list where the mapper says so, else the first. */

@@ -89,7 +89,7 @@ const listOf = (attribute: Attribute, value: Value): readonly Value[] | undefine
 }
 
 /** One value of the attribute, also where it is a list. */
-export const readOne = (attribute: Attribute, value: Value): Value => {
+const readOne = (attribute: Attribute, value: Value): Value => {
   if (value === undefined || value === null) return undefined
   if (attribute.type === 'complex') return complexOf(attribute, value)
   if (attribute.type === 'boolean') return flagOf(attribute, value)

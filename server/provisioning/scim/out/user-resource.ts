@@ -70,7 +70,7 @@ const usualAttributes = (user: UserRow, { profile }: ScimTargetInUse): Map<strin
 }
 
 /** Signing in is what `active` is about: an administrator's lock counts as well. */
-export const isActive = ({ enabled, locked }: UserRow): boolean => enabled === 1 && locked === 0
+const isActive = ({ enabled, locked }: UserRow): boolean => enabled === 1 && locked === 0
 
 export const attributesOf = (user: UserRow, target: ScimTargetInUse): ScimAttributes => {
   const attributes = usualAttributes(user, target)

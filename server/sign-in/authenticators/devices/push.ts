@@ -39,7 +39,7 @@ interface Parts {
   readonly approvals: Approvals
 }
 
-export const templateKey = 'mfa-push'
+const templateKey = 'mfa-push'
 
 export const push = (parts: Parts): Step => {
   const { pages, clock, post, approvals } = parts

@@ -9,7 +9,7 @@ import { refuseUnlessObject, refuseWithoutSchema } from '../values.ts'
 import { findPlace, type Place, placeNamed, type Target } from './target.ts'
 
 export const patchSchema = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
-export const mostOperations = 1000
+const mostOperations = 1000
 
 export interface Change {
   readonly op: 'add' | 'replace' | 'remove'

@@ -29,7 +29,7 @@ export class RemovalsRefused extends Error {
   override readonly name = 'RemovalsRefused'
 }
 
-export const mostListed = 1000
+const mostListed = 1000
 const localPage = 500
 const partSize = 500
 
@@ -211,5 +211,3 @@ const compareDeleted = async (
 ): Promise<void> => {
   for (let at = 0; at < ids.length; at += localPage) await compare(ids.slice(at, at + localPage))
 }
-
-export type Reconcile = ReturnType<typeof createReconcile>
