@@ -339,7 +339,15 @@ describe('a filter of groups', () => {
     expect(users.body.Resources).toMatchObject([{ id: user.id }])
     for (const filter of ['groups[title eq "x"]', 'groups.members eq "x"', 'groups[value eq 5]'])
       expect((await list({ filter })).body.scimType, filter).toBe('invalidFilter')
-    for (const filter of ['members pr', 'members.value co "x"', 'not (members pr)'])
+    for (const filter of [
+      'members pr',
+      'members.value co "x"',
+      'not (members pr)',
+      'members eq null',
+      'not (members.value eq null)',
+      'members[value eq null]',
+      'members.value eq 5',
+    ])
       expect((await list({ filter }, '/Groups')).body, filter).toMatchObject({
         scimType: 'invalidFilter',
         detail: expect.stringContaining('members.value eq'),

@@ -24,14 +24,17 @@ const none: ScimFilter = { op: 'pr', path: { schema: undefined, name: 'members',
 
 /** The user or group of `members.value eq "…"` in any of its spellings. */
 const memberIn = (filter: ScimFilter): string | undefined => {
-  if (filter.op === 'some' && keyOf(filter.path) === 'members.value') {
-    const inner = filter.filter
-    return inner.op === 'eq' && keyOf(inner.path) === 'value' ? String(inner.value) : undefined
+  if (filter.op === 'some') {
+    const isOfMembers = keyOf(filter.path) === 'members.value'
+    return isOfMembers ? textIn(filter.filter, 'value') : undefined
   }
-  return filter.op === 'eq' && keyOf(filter.path) === 'members.value'
-    ? String(filter.value)
-    : undefined
+  return textIn(filter, 'members.value')
 }
+
+const textIn = (filter: ScimFilter, key: string): string | undefined =>
+  filter.op === 'eq' && keyOf(filter.path) === key && typeof filter.value === 'string'
+    ? filter.value
+    : undefined
 
 /** The filter with the ids of groups in the place of members. */
 const settled = async (
