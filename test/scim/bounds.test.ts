@@ -1,7 +1,8 @@
 /** Requests that would cost more than they may, and requests at the same moment. */
 
 import { describe, expect, it } from 'vitest'
-import { groupSchema, openSite, userSchema } from './sender.ts'
+import { newId } from '#server/platform/ids.ts'
+import { errorSchema, groupSchema, openSite, userSchema } from './sender.ts'
 
 const site = openSite()
 
@@ -37,6 +38,28 @@ describe('a list of values', () => {
     const answer = await site.scim.patch(`/Users/${id}`, { op: 'add', path: 'phoneNumbers', value })
     expect(answer.body.phoneNumbers).toEqual([{ value: '+1', type: 'work' }])
   })
+})
+
+it('a group of thousands of members is sent back in the form in which it is answered, by senders alone', async () => {
+  const { id } = await site.scim.user('of-many')
+  const group = await site.scim.group('Thousands', { members: [{ value: id }] })
+  const [member] = group.members
+  const others = Array.from({ length: 12_000 }, () => {
+    const value = newId()
+    return { ...member, value, $ref: member.$ref.replace(id, value), display: 'Somebody' }
+  })
+  const whole = { ...group, members: [member, ...others] }
+  expect(JSON.stringify(whole).length).toBeGreaterThan(2 * 1024 * 1024)
+  const path = `/Groups/${group.id}`
+  const put = await site.scim.send('PUT', path, whole)
+  expect([put.status, put.body.members]).toEqual([200, [member]])
+  const operation = { op: 'add', path: 'members', value: whole.members }
+  expect((await site.scim.patch(path, operation)).status).toBe(200)
+  const authorization = 'Bearer none'
+  expect((await site.scim.send('PUT', path, whole, { authorization })).status).toBe(401)
+  const larger = { ...whole, displayName: 'x'.repeat(6 * 1024 * 1024) }
+  const refused = await site.scim.send('PUT', path, larger)
+  expect([refused.status, refused.body.schemas]).toEqual([413, [errorSchema]])
 })
 
 describe('lengths', () => {

@@ -34,6 +34,8 @@ export interface Admitted {
 export interface Resources {
   readonly type: ResourceType
   readonly scope: ScimScope
+  /** Bytes of the body of a write, where it may have more than others. */
+  readonly largestBody?: number
   readonly find: FindPage
   create(admitted: Admitted): Promise<Resource>
   read(admitted: Admitted): Promise<Resource>
@@ -59,7 +61,7 @@ export const addResourceRoutes = (
   path: string,
   resources: Resources,
 ): void => {
-  const { type, scope } = resources
+  const { type, scope, largestBody: bodyLimit } = resources
   const described = describeResources(type)
 
   const admitted = async (request: FastifyRequest): Promise<Admitted> => {
@@ -109,13 +111,18 @@ export const addResourceRoutes = (
   app.post(`${path}/.search`, described.search, (request, reply) =>
     sendList(request, reply, () => readSearch(request.body)),
   )
-  app.post(path, described.create, write(201, resources.create))
+  // A large body is read for senders alone.
+  const onRequest = async (request: FastifyRequest): Promise<void> => {
+    await admit(request, scope)
+  }
+  const limited = bodyLimit === undefined ? {} : { bodyLimit, onRequest }
+  app.post(path, { ...described.create, ...limited }, write(201, resources.create))
   app.get(`${path}/:id`, described.read, async (request, reply) => {
     const one = await admitted(request)
     return sendResource(request, reply, 200, await resources.read(one), one.projection)
   })
-  app.put(`${path}/:id`, described.replace, write(200, resources.replace))
-  app.patch(`${path}/:id`, described.change, write(200, resources.change))
+  app.put(`${path}/:id`, { ...described.replace, ...limited }, write(200, resources.replace))
+  app.patch(`${path}/:id`, { ...described.change, ...limited }, write(200, resources.change))
   app.delete(
     `${path}/:id`,
     described.remove,

@@ -5,6 +5,7 @@ import { Group } from '#schemas/kinds/users/group.ts'
 import { isUuid } from '#server/platform/ids.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { groupVersions } from '#server/users/group-versions.ts'
+import { maxBody } from '../body.ts'
 import type { ScimCall } from '../caller.ts'
 import { notFound } from '../errors.ts'
 import { externalIdIn, externalIdsOfGroups } from '../external-ids.ts'
@@ -36,6 +37,9 @@ import {
 
 /** A PATCH of a larger group is answered without the group: senders add members one by one. */
 const mostShown = 100
+
+/** Senders put back the group that they read: with 20,000 members, each with its address and a name. */
+const largestBody = 6 * maxBody
 
 const statedIn = (resource: Resource): StatedGroup => ({
   displayName: String(resource['displayName'] ?? ''),
@@ -145,6 +149,7 @@ export const createGroupResources = (parts: GroupWriteParts): Resources => {
   return {
     type: groupType,
     scope: 'groups',
+    largestBody,
     find,
 
     create: async ({ request, projection, again }) => {
