@@ -38,6 +38,28 @@ describe('a list of values', () => {
     const answer = await site.scim.patch(`/Users/${id}`, { op: 'add', path: 'phoneNumbers', value })
     expect(answer.body.phoneNumbers).toEqual([{ value: '+1', type: 'work' }])
   })
+
+  it('has a value of a type once, with the parts of both (RFC 7643 §2.4)', async () => {
+    const work = { value: '+1', type: 'work', primary: true }
+    const home = { value: '+1', type: 'home' }
+    const { id, phoneNumbers } = await site.scim.user('once', {
+      phoneNumbers: [work, home, { value: '+1', type: 'work', display: 'desk' }],
+    })
+    expect(phoneNumbers).toEqual([{ ...work, display: 'desk' }, home])
+    const patch = async (operation: object) =>
+      (await site.scim.patch(`/Users/${id}`, operation)).body.phoneNumbers
+    expect(
+      await patch({ op: 'add', path: 'phoneNumbers', value: [{ value: '+1', type: 'work' }] }),
+    ).toEqual(phoneNumbers)
+    expect(
+      await patch({ op: 'add', value: { phoneNumbers: [{ ...home, primary: true }] } }),
+    ).toEqual([
+      { ...work, display: 'desk', primary: false },
+      { ...home, primary: true },
+    ])
+    const onlyHome = { op: 'replace', path: 'phoneNumbers[type eq "work"].type', value: 'home' }
+    expect(await patch(onlyHome)).toEqual([{ ...home, display: 'desk', primary: true }])
+  })
 })
 
 it('a group of thousands of members is sent back in the form in which it is answered, by senders alone', async () => {

@@ -64,14 +64,29 @@ const onlyOnePrimary = (attribute: Attribute, list: readonly Value[]): void => {
     throw invalidValue(`${attribute.name} has more than one primary value (RFC 7643 §2.4)`)
 }
 
-/** Equal for equal values, whatever the order of their parts. */
-const keyOf = (value: Value): string =>
-  JSON.stringify(isComplex(value) ? Object.entries(value).sort() : value)
+/** Equal for the same `value` of the same type; of a value without a `value` all parts count, whatever their order. */
+const keyOf = (value: Value): string => {
+  if (!isComplex(value)) return JSON.stringify(value)
+  return JSON.stringify(
+    value['value'] === undefined ? Object.entries(value).sort() : [value['value'], value['type']],
+  )
+}
 
-/** The same value twice is one (RFC 7643 §2.4): the first one. */
+const joined = (first: Value, second: Value): Value => {
+  if (!isComplex(first) || !isComplex(second)) return first
+  const isPrimary = first['primary'] === true || second['primary'] === true
+  return { ...first, ...second, ...(isPrimary ? { primary: true } : {}) }
+}
+
+/** The same value of the same type twice is one (RFC 7643 §2.4): at the place of the first, with the parts of both. */
 export const distinct = (list: readonly Value[]): Value[] => {
-  const seen = new Set<string>()
-  return list.filter((one) => seen.size < seen.add(keyOf(one)).size)
+  const found = new Map<string, Value>()
+  for (const one of list) {
+    const key = keyOf(one)
+    const first = found.get(key)
+    found.set(key, first === undefined ? one : joined(first, one))
+  }
+  return [...found.values()]
 }
 
 export const refuseTooMany = ({ name }: Attribute, list: readonly Value[]): void => {

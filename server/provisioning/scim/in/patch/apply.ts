@@ -80,7 +80,8 @@ const changeList = (draft: Draft, { op, value }: Change, target: Target): void =
     const had = distinct(before)
     const after = distinct([...had, ...given])
     refuseTooMany(attribute, after)
-    set(draft, attribute.name, onePrimary(after, after.slice(had.length)))
+    const newest = after.filter((one) => !had.includes(one))
+    set(draft, attribute.name, onePrimary(after, newest))
     return
   }
   if (sub && isValueOf(sub) && readValue(sub, value) === undefined) {
