@@ -66,4 +66,6 @@ export interface RestoreTarget {
   commit(sequences: Readonly<Record<string, number>>): Promise<void>
   /** After an error: leaves the database as it was found. */
   abandon(): Promise<void>
+  /** The error for the operator where the database cannot be used, such as a full disk. */
+  faultOf(error: unknown): Error | undefined
 }

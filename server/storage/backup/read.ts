@@ -134,6 +134,6 @@ export const restoreBackup = async (file: string, target: RestoreTarget): Promis
     await target.commit(sequences)
   } catch (error) {
     await target.abandon()
-    throw error
+    throw target.faultOf(error) ?? error
   }
 }

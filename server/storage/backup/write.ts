@@ -2,7 +2,7 @@
 
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
-import { link, open, rm, stat } from 'node:fs/promises'
+import { link, open, rename, rm, stat } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGzip } from 'node:zlib'
 import {
@@ -66,6 +66,22 @@ const sync = async (file: string): Promise<void> => {
   }
 }
 
+const codeOf = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error ? error.code : undefined
+
+const withoutLinks: readonly unknown[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']
+
+/** Unlike a rename, a link never takes the place of a file that appeared meanwhile; network shares and FAT have none. */
+const moveIntoPlace = async (draft: string, file: string): Promise<void> => {
+  try {
+    await link(draft, file)
+  } catch (error) {
+    if (!withoutLinks.includes(codeOf(error))) throw error
+    await refuseExisting(file)
+    await rename(draft, file)
+  }
+}
+
 export const writeBackup = async (
   snapshot: Snapshot,
   file: string,
@@ -91,9 +107,13 @@ export const writeBackup = async (
     const out = createWriteStream(draft, { flags: 'wx', mode: 0o600 })
     await pipeline(source, createGzip(), out)
     await sync(draft)
-    // Unlike a rename, a link never takes the place of a file that appeared meanwhile.
-    await link(draft, file)
+    await moveIntoPlace(draft, file)
     return { bytes: (await stat(file)).size, rows }
+  } catch (error) {
+    // The system names no file where a write fails, such as on a full disk.
+    if (error instanceof Error && 'syscall' in error && !('path' in error))
+      throw new BackupError(`${file} cannot be written: ${error.message}`, { cause: error })
+    throw error
   } finally {
     await rm(draft, { force: true })
   }

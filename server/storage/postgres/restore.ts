@@ -1,8 +1,9 @@
 /** An empty PostgreSQL database filled from a backup, in one transaction. */
 
-import type pg from 'pg'
+import pg from 'pg'
 import { BackupError, type RestoreTarget } from '../backup/format.ts'
 import { postgres } from '../dialect.ts'
+import { isPostgresFault } from '../faults.ts'
 import { createTables, type RunSql } from '../migrate.ts'
 import { migratingClient } from './connections.ts'
 import { unusable } from './failures.ts'
@@ -102,5 +103,9 @@ export const postgresRestore = async (url: string, label: string): Promise<Resto
       await client.query('rollback').catch(() => undefined)
       await client.end().catch(() => undefined)
     },
+    faultOf: (error) =>
+      error instanceof pg.DatabaseError && isPostgresFault(error.code)
+        ? unusable(label, error)
+        : undefined,
   }
 }

@@ -35,11 +35,14 @@ export function reading<T>(read: () => T): T {
   try {
     return read()
   } catch (error) {
-    if (!isSqliteFault(errorCode(error))) throw error
-    throw new StorageUnavailableError(`cannot read the database: ${reasonOf(error)}`, {
-      cause: error,
-    })
+    throw faultOf(error, 'cannot read the database') ?? error
   }
+}
+
+/** The error of a file that cannot be used now, as one of storage. */
+export function faultOf(error: unknown, what: string): StorageUnavailableError | undefined {
+  if (!isSqliteFault(errorCode(error))) return undefined
+  return new StorageUnavailableError(`${what}: ${reasonOf(error)}`, { cause: error })
 }
 
 /** The disk failed while a commit was made safe: what it holds is only known after the next start. */

@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { BackupError, type RestoreTarget } from '../backup/format.ts'
 import { sqlite } from '../dialect.ts'
 import { createTables, type RunSql } from '../migrate.ts'
+import { faultOf } from './failures.ts'
 import { createFile } from './files.ts'
 
 const quoted = (name: string): string => `"${name}"`
@@ -62,5 +63,6 @@ export const sqliteRestore = async (file: string): Promise<RestoreTarget> => {
       if (database.isOpen) database.close()
       remove()
     },
+    faultOf: (error) => faultOf(error, `cannot fill the database ${file}`),
   }
 }

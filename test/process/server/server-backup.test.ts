@@ -1,11 +1,23 @@
 /** `iamctl server backup` and `restore`: everything of one moment, beside a server that writes, to either database. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { randomBytes } from 'node:crypto'
+import {
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { gunzipSync, gzipSync } from 'node:zlib'
+import { execa } from 'execa'
 import pg from 'pg'
 import { beforeAll, describe, expect, it } from 'vitest'
 import { type Backend, backends } from '../../support/backends.ts'
+import { bundle } from '../../support/processes/cli.ts'
 import {
   type Installation,
   newInstallation,
@@ -187,6 +199,62 @@ describe('a file that is no whole backup', () => {
 })
 
 const sqlite = backends.find(({ name }) => name === 'sqlite') as Backend
+
+describe('a file system', () => {
+  /** A database whose backup has more than 64 KiB. */
+  const filledDatabase = async (): Promise<{ data: string; folder: string }> => {
+    const folder = temporaryFolder()
+    const data = join(folder, 'data')
+    await runCli(['server', 'migrate', '--data', data])
+    const database = new DatabaseSync(join(data, 'iamctl.db'))
+    const filler = database.prepare('insert into meta (name, value) values (?, ?)')
+    filler.run('filler', randomBytes(200_000).toString('base64'))
+    database.close()
+    return { data, folder }
+  }
+
+  it('that takes no more ends backup and restore with a reason, and nothing is left', async () => {
+    const { data, folder } = await filledDatabase()
+    const [file, small] = [join(folder, 'one.iamctl'), join(folder, 'small.iamctl')]
+    const limited = (...args: string[]) =>
+      execa('bash', ['-c', 'ulimit -f 64; exec "$@"', 'bash', process.execPath, bundle, ...args], {
+        reject: false,
+      })
+    const backup = await limited('server', 'backup', small, '--data', data)
+    expect(backup).toMatchObject({ exitCode: 1 })
+    expect(backup.stderr).toBe(`iamctl: ${small} cannot be written: EFBIG: file too large, write`)
+    expect((await runCli(['server', 'backup', file, '--data', data])).code).toBe(0)
+    const target = join(folder, 'restored')
+    const restore = await limited('server', 'restore', file, '--data', target)
+    expect(restore).toMatchObject({ exitCode: 1 })
+    expect(restore.stderr).toBe(
+      `iamctl: cannot fill the database ${join(target, 'iamctl.db')}: disk I/O error`,
+    )
+    expect(readdirSync(folder).sort()).toEqual(['data', 'one.iamctl', 'restored'])
+    expect(readdirSync(target)).toEqual([])
+  })
+
+  it('without hard links, such as FAT and many network shares, takes a backup, but not in place of another', async () => {
+    const { data, folder } = await filledDatabase()
+    const [file, preload] = [join(folder, 'one.iamctl'), join(folder, 'no-links.mjs')]
+    writeFileSync(
+      preload,
+      `import fs from 'node:fs'
+       import { syncBuiltinESMExports } from 'node:module'
+       fs.promises.link = async (path) => {
+         throw Object.assign(new Error('EPERM, link'), { code: 'EPERM', syscall: 'link', path })
+       }
+       syncBuiltinESMExports()`,
+    )
+    const env = { NODE_OPTIONS: `--import=${preload}` }
+    const made = await runCli(['server', 'backup', file, '--data', data], env)
+    expect(made.code, made.stderr).toBe(0)
+    expect(contents(file)['meta']?.length).toBeGreaterThan(0)
+    expect(existsSync(`${file}.partial`)).toBe(false)
+    const twice = await runCli(['server', 'backup', file, '--data', data], env)
+    expect(twice).toMatchObject({ code: 1, stderr: expect.stringContaining('exists') })
+  })
+})
 
 describe('check-config and migrate', () => {
   it.each(backends.map((backend) => [backend.name, backend] as const))(

@@ -83,7 +83,7 @@ export const restored = (result: Restored): void => {
   print([
     `${database}: ${realms} realms, ${rows} rows as of ${createdAt} (iamctl ${version}), from ${file}`,
     masterKey === 'fits'
-      ? '  The master key fits: start it with `iamctl server`.'
+      ? '  The master key fits: start it with `iamctl server` and the same options.'
       : '  The master key is not here: put it where the server looks for it before you start one.',
   ])
 }
