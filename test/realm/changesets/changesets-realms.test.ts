@@ -136,7 +136,7 @@ describe.each(backends)('a changeset that makes its realm on $name', (backend) =
     expect((await senderTo(server, 'elsewhere', local).apply([], newRealm)).status).toBe(401)
     const helper = await server.userWith('master', ['manage-realm', 'manage-users'])
     expect((await senderTo(server, 'elsewhere', helper).apply([], newRealm)).status).toBe(403)
-    expect((await senderTo(server, 'Bad_Name').apply([], newRealm)).status).toBe(400)
+    expect((await senderTo(server, '_bad_name').apply([], newRealm)).status).toBe(400)
     const based = await senderTo(server, 'elsewhere').apply([], { ...newRealm, baseRevision: 3 })
     expect(based.body.errors).toMatchObject([{ field: '/baseRevision' }])
     const missing = await senderTo(server, 'elsewhere').apply([role('x')])
