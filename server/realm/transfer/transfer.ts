@@ -198,32 +198,40 @@ const nestedText = async function* <T>(
 
 type ByKind = ReadonlyMap<string, readonly ConfigDocument[]>
 
-const documentsText = async function* (
+/** What is told of documents beside their values, each by the id of its document. */
+interface Told {
+  readonly changes: ReadonlyMap<string, LastChange>
+  readonly applied: ReadonlyMap<string, string>
+  readonly provisioned: Owners
+}
+
+const metaOf = (
+  document: ConfigDocument,
+  { changes, applied, provisioned }: Told,
+  { ids, history }: Pick<ExportOptions, 'ids' | 'history'>,
+): DocumentMeta => {
+  const lastChange = changes.get(document.id)
+  const appliedKey = applied.get(document.id)
+  return {
+    ...(ids ? { id: document.id } : {}),
+    hash: document.hash,
+    origin: document.origin,
+    owner: document.owner ?? provisioned.get(document.id) ?? null,
+    protected: document.protected,
+    updatedAt: document.updatedAt || (lastChange?.at ?? 0),
+    ...(appliedKey === undefined ? {} : { appliedKey }),
+    ...(history && lastChange ? { lastChange } : {}),
+  }
+}
+
+const documentsText = (
   byKind: ByKind,
-  ids: boolean,
-  changes: ReadonlyMap<string, LastChange>,
-  applied: ReadonlyMap<string, string>,
-  provisioned: Owners,
-  history: boolean,
-): AsyncGenerator<string> {
-  const metaOf = (document: ConfigDocument): DocumentMeta => {
-    const lastChange = changes.get(document.id)
-    const appliedKey = applied.get(document.id)
-    return {
-      ...(ids ? { id: document.id } : {}),
-      hash: document.hash,
-      origin: document.origin,
-      owner: document.owner ?? provisioned.get(document.id) ?? null,
-      protected: document.protected,
-      updatedAt: document.updatedAt || (lastChange?.at ?? 0),
-      ...(appliedKey === undefined ? {} : { appliedKey }),
-      ...(history && lastChange ? { lastChange } : {}),
-    }
-  }
+  meta: (document: ConfigDocument) => DocumentMeta,
+): AsyncGenerator<string> => {
   const lazily = function* (documents: readonly ConfigDocument[]) {
-    for (const document of documents) yield [document.key, metaOf(document)] as const
+    for (const document of documents) yield [document.key, meta(document)] as const
   }
-  yield* nestedText([...byKind].map(([kind, documents]) => [kind, lazily(documents)]))
+  return nestedText([...byKind].map(([kind, documents]) => [kind, lazily(documents)]))
 }
 
 const sectionHashes = async (byKind: ByKind): Promise<Record<string, string>> => {
@@ -318,7 +326,9 @@ export const exportRealm = async (
       yield* sectionText(kind, tops, families, more)
     }
     yield `,"meta":{"sections":${JSON.stringify(await sectionHashes(byKind))},"documents":`
-    yield* documentsText(byKind, options.ids, changes, applied, provisioned, options.history)
+    yield* documentsText(byKind, (document) =>
+      metaOf(document, { changes, applied, provisioned }, options),
+    )
     yield `,"omittedSections":${JSON.stringify(omittedSections)}`
     if (options.history) {
       yield ',"deleted":'
