@@ -127,6 +127,8 @@ export const createOnwards = (parts: OnwardsParts) => {
     user: UserRow,
   ) => {
     const { request, realm, settings, current, sessionCookie } = visitor
+    // One in which an administrator acts as the user ends: what was issued in it is not the user's.
+    const isOwn = current?.user.id === user.id && current.session.impersonator === null
     return sessions.openStatements({
       realm,
       userId: user.id,
@@ -138,7 +140,7 @@ export const createOnwards = (parts: OnwardsParts) => {
       acr: levelOf(methodsIn(state)),
       organization,
       replaces: sessionCookie,
-      continues: current?.user.id === user.id ? current.session : undefined,
+      continues: isOwn ? current.session : undefined,
       isUnproved: state.strengthens !== undefined && !state.provesAnew,
       endsBy: await parts.vouching.endOf(realm, state),
     })

@@ -5,13 +5,14 @@
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { UserRow } from '#server/storage/tables/tables.ts'
-import { type OidcSite, openIssuer, type TestClient } from '../../oidc/fixture.ts'
+import { claimsOf, type OidcSite, openIssuer, type TestClient } from '../../oidc/fixture.ts'
 import {
   authorizeUrl,
   codeOf,
   exchange,
   newPerson,
   type Person,
+  password,
   redirectUri,
 } from '../../oidc/relying-party.ts'
 import { addUser } from '../../oidc/users.ts'
@@ -109,6 +110,15 @@ describe.each(backends)('an administrator who acts as a user on $name', (backend
     await endings[ending]?.(by)
     expect(await reach(again)).toEqual(none)
     expect(await reach(kept)).toEqual(all)
+  })
+
+  it('does so no longer once the user signs in, in the same browser', async () => {
+    await site.admin('PUT', `/users/${ann.id}/password`, { newPassword: password })
+    const { person, refreshToken } = await actAsAnn(await administrator())
+    const url = authorizeUrl(site, app, { prompt: 'login' })
+    const { body } = await exchange(site, app, codeOf(await person.signIn(url, 'ann')))
+    expect(claimsOf(body.access_token)).not.toHaveProperty('act')
+    expect(await reach({ person, refreshToken })).toEqual({ ...all, refresh: 400 })
   })
 
   it('gets nothing offline as the user, which would outlive the session', async () => {
