@@ -121,12 +121,14 @@ export const refuseLacking = async (
     refuseInvalid(view, files, files.lacking, withoutSecrets)
 }
 
-/** A set of files that became empty is a mistake more often than a wish. */
-export const refuseEmpty = ({ loaded, estate }: EstateFiles, allowEmpty = false): void => {
+/** A set of files that became empty is a mistake more often than a wish. `allowEmpty`: the flag, where the command has it. */
+export const refuseEmpty = ({ loaded, estate }: EstateFiles, allowEmpty?: boolean): void => {
   if (loaded.realms.length > 0) return
   if (allowEmpty || estate.guards.allowEmpty) return
+  const allow =
+    allowEmpty === undefined ? 'set guards.allowEmpty in iamctl.yaml' : 'give --allow-empty'
   throw new CommandError(exitCodes.guarded, 'the files contain no realm', {
-    hint: 'name other paths, or give --allow-empty if this is intended',
+    hint: `name other paths, or ${allow} if this is intended`,
   })
 }
 

@@ -164,9 +164,22 @@ describe('exit code 7', () => {
   })
 
   it('is for files that are gone', async () => {
-    const { run } = newEstate(world(), { 'iamctl.yaml': 'source: estate\npaths: ["."]\n' })
-    expect((await run('apply --auto-approve')).code).toBe(7)
+    const { run, write } = newEstate(world(), {
+      'iamctl.yaml': 'source: estate\npaths: ["."]\n',
+    })
+    const refused = await run('apply --auto-approve')
+    expect(refused).toMatchObject({ code: 7, stderr: expect.stringContaining('--allow-empty') })
     expect((await run('apply --auto-approve --allow-empty')).code).toBe(0)
+    // Those that only read have no such flag.
+    for (const command of ['plan', 'drift']) {
+      const { code, stderr } = await run(command)
+      expect(code).toBe(7)
+      expect(stderr).toContain('set guards.allowEmpty in iamctl.yaml')
+      expect(stderr).not.toContain('--allow-empty')
+    }
+    write({ 'iamctl.yaml': 'source: estate\npaths: ["."]\nguards: { allowEmpty: true }\n' })
+    expect((await run('plan')).code).toBe(0)
+    expect((await run('drift')).code).toBe(0)
   })
 })
 
