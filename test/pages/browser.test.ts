@@ -217,6 +217,22 @@ describe('the pages in a browser', () => {
     expect(width).toBeLessThanOrEqual(320)
   })
 
+  it('have room for text of twice the size on a small phone (WCAG 1.4.4)', async () => {
+    const context = await browser.newContext({ viewport: { width: 320, height: 640 } })
+    const page = await context.newPage()
+    const enlarge = `(() => {
+      const sheet = new CSSStyleSheet()
+      sheet.replaceSync(':root { font-size: 200% !important }')
+      document.adoptedStyleSheets.push(sheet)
+      return document.documentElement.scrollWidth
+    })()`
+    for (const example of Object.keys(examples)) {
+      await page.goto(`${base}/${example}`)
+      expect(await page.evaluate<number>(enlarge), example).toBeLessThanOrEqual(320)
+    }
+    await context.close()
+  })
+
   it('follow the scheme of the system and the colours of the realm', async () => {
     const colors = (scheme: 'light' | 'dark') =>
       visit('/login?brand=yellow', { colorScheme: scheme, viewport: desktop }, (page) =>
