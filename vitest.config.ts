@@ -72,7 +72,7 @@ const manyRequests = globSync([
   'test/security/permissions/every-write.test.ts',
 ])
 /** On PostgreSQL a file takes twice the processor time: of the files that run on one database, one in so many. */
-const oneIn = isFull ? 2 : 8
+const oneIn = isFull ? 4 : 8
 /** The database of each file that runs on one of them. */
 const databaseOf = Object.fromEntries(
   divided.map((path, index) => {
@@ -85,8 +85,8 @@ const databaseOf = Object.fromEntries(
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Two more than there are cores: most files wait for a database, a browser or a process for half of their time.
-    maxWorkers: 4,
+    // Three more than there are cores: most files wait for a database, a browser or a process for half of their time.
+    maxWorkers: 5,
     isolate: false,
     // Node.js reads the code by itself: a transform for every project took a tenth of the processor time of the run.
     experimental: { viteModuleRunner: false, nodeLoader: false },
