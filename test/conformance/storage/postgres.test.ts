@@ -283,8 +283,8 @@ describe.runIf(postgres !== undefined)('a PostgreSQL database', () => {
       url: Object.assign(new URL(server), { pathname: name }).href,
     })
     cleanups.push(() => swedish.close())
-    await swedish.commit(insertRows(swedish.db, 'realms', ['b', 'A', 'a', 'B', '_'].map(realmRow)))
-    expect(await realmNames(swedish.db)).toEqual(['A', 'B', '_', 'a', 'b'])
+    await swedish.commit(insertRows(swedish.db, 'realms', ['b', 'C', 'a', 'D', '_'].map(realmRow)))
+    expect(await realmNames(swedish.db)).toEqual(['C', 'D', '_', 'a', 'b'])
   })
 
   it('that is not in UTF-8 is refused', async () => {
