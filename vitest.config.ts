@@ -85,8 +85,8 @@ const databaseOf = Object.fromEntries(
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Three more than there are cores: most files wait for a database, a browser or a process for half of their time.
-    maxWorkers: 5,
+    // Two more than there are cores: most files wait for a database, a browser or a process for half of their time.
+    maxWorkers: 4,
     isolate: false,
     // Node.js reads the code by itself: a transform for every project took a tenth of the processor time of the run.
     experimental: { viteModuleRunner: false, nodeLoader: false },

@@ -190,7 +190,7 @@ describe('init', () => {
 
   it.each([
     [['init', 'Nicht gut'], '--realm'],
-    [['init', 'x', '--realm', 'Shop'], 'lower-case'],
+    [['init', 'x', '--realm', 'Shop!'], 'letters, digits'],
     [['init', 'x', '--template', 'b2b'], 'b2b-saas'],
     [['init', 'x', '--server', 'id.example'], 'https://'],
   ])('%j is refused with what to do', async (args, remedy) => {
