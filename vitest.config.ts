@@ -5,8 +5,8 @@
  * `peers` needs programs that npm does not have, such as a browser (`npm run test:peers`). `.ci/run` runs them all.
  *
  * `npm run test:long` runs every file of `server` on SQLite and on PostgreSQL. `npm test` does so with the files about
- * storage itself, and divides the others between the two (`divided`); CI (`IAMCTL_TEST_FULL=1`) runs more of them on both,
- * and longer loops. `npm run test:long` starts a process for every command of `process`; the others do so for the first
+ * storage itself, and runs the others on SQLite, but for those about several nodes (`divided`); CI (`IAMCTL_TEST_FULL=1`)
+ * runs more of them on both, a quarter of the others on PostgreSQL, and longer loops. `npm run test:long` starts a process for every command of `process`; the others do so for the first
  * run of each command, and for those that need it (test/support/processes/warm/run.ts).
  *
  * Files share a worker (isolation costs 0.3 s for every file that imports the server), so no test may use
@@ -71,13 +71,11 @@ const manyRequests = globSync([
   'test/security/admin-api/guard.test.ts',
   'test/security/permissions/every-write.test.ts',
 ])
-/** On PostgreSQL a file takes twice the processor time: of the files that run on one database, one in so many. */
-const oneIn = isFull ? 4 : 8
-/** The database of each file that runs on one of them. */
+/** The database of each file that runs on one of them. On PostgreSQL it takes twice the processor time: one in four, in CI. */
 const databaseOf = Object.fromEntries(
   divided.map((path, index) => {
     const isOnPostgres =
-      ofNodes.includes(path) || (index % oneIn === oneIn - 1 && !manyRequests.includes(path))
+      ofNodes.includes(path) || (isFull && index % 4 === 3 && !manyRequests.includes(path))
     return [path, isOnPostgres ? ('postgres' as const) : ('sqlite' as const)]
   }),
 )
