@@ -6,8 +6,9 @@
  *
  * `npm run test:long` runs every file of `server` on SQLite and on PostgreSQL. `npm test` does so with the files about
  * storage itself, and runs the others on SQLite, but for those about several nodes (`divided`); CI (`IAMCTL_TEST_FULL=1`)
- * runs more of them on both, a quarter of the others on PostgreSQL, and longer loops. `npm run test:long` starts a process for every command of `process`; the others do so for the first
- * run of each command, and for those that need it (test/support/processes/warm/run.ts).
+ * runs more of them on both, a quarter of the others on PostgreSQL, and longer loops. `npm run test:long` starts a process
+ * for every command of `process`; the others do so for the first run of each command, and for those that need it
+ * (test/support/processes/warm/run.ts).
  *
  * Files share a worker (isolation costs 0.3 s for every file that imports the server), so no test may use
  * `vi.mock` or leave a changed global behind.
