@@ -15,15 +15,16 @@ interface Garbage {
   readonly request: Request
   readonly status: number
   readonly connections: number
-  readonly ms: number
+  /** How many in all. */
+  readonly most: number
 }
 
 /** Of the range for benchmarks (RFC 2544): limits count by address. */
 const anyAddress = (): string => `198.${randomInt(18, 20)}.${randomInt(256)}.${randomInt(256)}`
 
 /** Evenly: connections that begin together would send together every second. */
-const send = ({ url, request, status, connections, ms }: Garbage): Promise<unknown> =>
-  sendLoad(url, connections, { ms }, async (connection, begun) => {
+const send = ({ url, request, status, connections, most }: Garbage): Promise<unknown> =>
+  sendLoad(url, connections, { ms: Number.POSITIVE_INFINITY, most }, async (connection, begun) => {
     if (begun < connections) await setTimeout((begun * 1000) / connections)
     const headers = { ...request.headers, 'x-forwarded-for': anyAddress() }
     await connection.send({ ...request, headers }, status)

@@ -1,18 +1,17 @@
 /**
- * Refusals of anonymous callers, slowed down. While the refusals of a realm come faster than a budget, each waits before it is
- * sent: a caller that sends in a loop is held up by its own refusals, and the callers with good credentials are not. The wait
- * depends on the rate alone, so that the time of an answer never tells the cause.
+ * Refusals of anonymous callers, slowed down. The refusals of a realm leave at a pace: those that come faster wait for their
+ * turn. A caller that sends in a loop over so many connections is held to that pace by its own refusals, and the callers with
+ * good credentials are not. The wait depends on the rate alone, so that the time of an answer never tells the cause.
  */
 
-import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '#server/platform/clock.ts'
-import { createMemoryLimiter } from '../rate-limit.ts'
 
 export interface RefusalBudget {
-  /** Refusals of a realm that are answered at once: this many a second, and `burst` after a pause. */
+  /** Refusals of a realm that are sent: this many a second, and `burst` at once after a pause. */
   readonly perSecond: number
   readonly burst: number
-  readonly waitMs: number
+  /** No refusal waits for longer: a client gives up after some time, and sends again. */
+  readonly longestMs: number
   /** Refusals that may wait at a time; each holds a connection. One more is answered at once. */
   readonly mostWaiting: number
 }
@@ -21,7 +20,7 @@ export interface RefusalBudget {
 export const refusalBudget: RefusalBudget = {
   perSecond: 50,
   burst: 100,
-  waitMs: 500,
+  longestMs: 10_000,
   mostWaiting: 1000,
 }
 
@@ -36,16 +35,26 @@ export const createSlowRefusals = (
     readonly clock: Clock
     readonly metrics: { readonly refusalDelayed: (realm: string) => void }
   },
-  { perSecond, burst, waitMs, mostWaiting }: RefusalBudget = refusalBudget,
+  { perSecond, burst, longestMs, mostWaiting }: RefusalBudget = refusalBudget,
 ): SlowRefusal => {
-  const limiter = createMemoryLimiter(clock, { limit: perSecond, seconds: 1, burst })
+  const interval = 1000 / perSecond
+  /** When the next refusal of a realm may leave. */
+  const turns = new Map<string, number>()
   let waiting = 0
 
   return async (realm) => {
-    if ((await limiter.take(realm)) === 0 || waiting >= mostWaiting) return
+    const now = clock.now()
+    const turn = Math.max(turns.get(realm) ?? 0, now - (burst - 1) * interval)
+    // Also heals what a clock that was set back leaves.
+    const leavesAt = Math.min(turn, now + longestMs)
+    if (leavesAt > now && waiting >= mostWaiting) return
+    turns.set(realm, leavesAt + interval)
+    if (leavesAt <= now) return
     waiting += 1
     metrics.refusalDelayed(realm)
-    await setTimeout(waitMs, undefined, { ref: false })
+    await new Promise<void>((resolve) => {
+      setTimeout(resolve, leavesAt - now).unref()
+    })
     waiting -= 1
   }
 }

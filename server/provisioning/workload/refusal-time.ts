@@ -31,7 +31,7 @@ export const createRefusalTime = ({
         waiting.delete(end)
         resolve()
       }
-      const timer = setTimeout(end, refusalMs - elapsedMs)
+      const timer = setTimeout(end, Math.max(0, refusalMs - elapsedMs))
       waiting.add(end)
       // In a flood the time tells how many came after it, and nothing of its cause.
       const [first] = waiting
