@@ -11,6 +11,7 @@ import { createJsonErrors } from './errors.ts'
 import { addOperations, type OperationParts, wantsPage } from './operation.ts'
 import type { OwnAccount } from './own-account.ts'
 import type { createAccountPages } from './pages/index.ts'
+import { portalOperations } from './portal.ts'
 import { profileOperations } from './profile/profile.ts'
 import { sessionOperations } from './sessions.ts'
 import { sharingOperations } from './sharing.ts'
@@ -29,6 +30,7 @@ export const accountRoutes = (parts: AccountRouteParts) => {
     ...passwordOperations(own.changePassword),
     ...credentialOperations(own.credentials, own.enrolments),
     ...sessionOperations(own.sessions),
+    ...portalOperations,
     ...consentOperations(own.consents, own.revokeConsent),
     ...sharingOperations(own.sharing),
     ...agentOperations(own.agents),

@@ -403,6 +403,15 @@ export const examples: Readonly<Record<string, Show>> = {
     pages.accountApplications(reply, {
       ...page,
       ...mine,
+      applications: [
+        {
+          name: 'maps',
+          displayName: 'Fahrplan & Karten',
+          iconUrl: null,
+          url: 'https://maps.example/',
+        },
+        { name: 'wiki', displayName: 'Wiki <Ümlaut>', iconUrl: null, url: null },
+      ],
       consents: [
         {
           clientId: 'maps',
@@ -436,7 +445,7 @@ export const examples: Readonly<Record<string, Show>> = {
       tried: { resourceId: '1', username: 'nora' },
     }),
   'account-empty': (pages, reply, page) =>
-    pages.accountApplications(reply, { ...page, ...mine, consents: [] }),
+    pages.accountApplications(reply, { ...page, ...mine, applications: [], consents: [] }),
   'account-data': (pages, reply, page) =>
     pages.accountData(reply, { ...page, ...mine, exportUrl: '/export', deleteUrl: '/delete' }),
   'account-delete': (pages, reply, page) =>

@@ -1,4 +1,4 @@
-/** The page for consents to applications. */
+/** The page of applications: those of the portal, and the consents of the user. */
 
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
@@ -6,6 +6,7 @@ import type { Consents } from '#server/oidc/consent/consents.ts'
 import type { RevokeConsent } from '#server/oidc/consent/revoke-consent.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
+import { portalOf } from '../portal.ts'
 import type { SelfServicePages } from './definitions.ts'
 import { type Frame, goTo } from './frame.ts'
 import type { AccountPage } from './page.ts'
@@ -31,12 +32,13 @@ export const applicationsPages = (parts: ApplicationsPageParts): AccountPage[] =
       path,
       section: 'applications',
       name: 'applications-page',
-      summary: 'The consents of the user to applications',
+      summary: 'The applications of the portal, and the consents of the user',
       show: async (visit) => {
         const { issuer, user, reply } = visit
         const records = await consents.list(issuer.name, user.id)
         return pages.accountApplications(reply, {
           ...(await frame(visit, path)),
+          applications: await portalOf(issuer),
           consents: await Promise.all(
             records.map(async ({ clientId, grantedClientScopes, createdDate }) => ({
               clientId,

@@ -13,6 +13,7 @@ import {
   type SignOutBox,
 } from '#server/sign-in/pages/definitions/registration.ts'
 import type { ActingAgent, OwnedAgent, WaitingAgent } from '../agents.ts'
+import type { PortalApplication } from '../portal.ts'
 import type { SharingRecord } from '../sharing.ts'
 
 export type AccountSection =
@@ -117,6 +118,7 @@ export interface OwnConsent {
 
 /** Posts `revoke`, the id of a client. */
 export interface AccountApplicationsPage extends AccountSectionPage {
+  readonly applications: readonly PortalApplication[]
   readonly consents: readonly OwnConsent[]
 }
 
@@ -168,7 +170,9 @@ export const selfServicePages = {
   accountFactors: definePage<AccountFactorsPage>('account-factors'),
   accountSessions: definePage<AccountSessionsPage>('account-sessions'),
   accountIdentities: definePage<AccountIdentitiesPage>('account-identities'),
-  accountApplications: definePage<AccountApplicationsPage>('account-applications'),
+  accountApplications: definePage<AccountApplicationsPage>('account-applications', {
+    images: ({ applications }) => applications.flatMap(({ iconUrl }) => iconUrl ?? []),
+  }),
   accountSharing: definePage<AccountSharingPage>('account-sharing'),
   accountAgents: definePage<AccountAgentsPage>('account-agents'),
   accountData: definePage<AccountDataPage>('account-data'),
