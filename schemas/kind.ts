@@ -32,14 +32,12 @@ export interface KindInput {
   readonly permission: { readonly read: Permission; readonly write: Permission }
   readonly prune: 'allowed' | 'never'
   readonly doc: string
-  /** False while nothing in this version uses its documents, or for those that nothing uses: they are stored, with a warning. */
-  readonly isServed?: boolean | ((doc: Doc) => boolean)
   /** What a document of it allows and a reader should know, for `validate`, `plan` and `doctor`. */
   readonly cautions?: (doc: Doc) => readonly Caution[]
   readonly spec: TObject
 }
 
-export interface Kind extends Omit<KindInput, 'spec' | 'key' | 'isServed'> {
+export interface Kind extends Omit<KindInput, 'spec' | 'key'> {
   readonly spec: JsonSchema
   readonly keyFields: readonly string[]
   /** Kind of the parent document: of a child its owner, of a tree the kind itself. */
@@ -48,24 +46,16 @@ export interface Kind extends Omit<KindInput, 'spec' | 'key' | 'isServed'> {
   readonly idField: string | null
   /** The plural path segment, which is also the audit event's resourceType. */
   readonly resourceType: string
-  /** Whether any of its documents is used, and whether this one is. */
-  readonly isServed: boolean
-  readonly serves: (doc: Doc) => boolean
 }
-
-/** What files, plans and `explain` say of a kind that is not served. */
-export const notServed = 'accepted and stored, not served by this version'
 
 const parentInPath = (path: string | null): string | null =>
   path?.match(/\{([a-z-]+)\}/)?.[1] ?? null
 
 export const defineKind = (input: KindInput): Kind => {
   const keyFields = typeof input.key === 'string' ? [input.key] : input.key
-  const { key: _, isServed = true, ...rest } = input
+  const { key: _, ...rest } = input
   return Object.freeze({
     ...rest,
-    isServed: input.isServed !== false,
-    serves: typeof isServed === 'function' ? isServed : () => isServed,
     spec: input.spec as unknown as JsonSchema,
     keyFields,
     parentKind: input.shape === 'tree' ? input.kind : parentInPath(input.path),

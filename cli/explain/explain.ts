@@ -1,7 +1,7 @@
 /** All that the registry knows about a kind or a field, as a value: what `iamctl explain` shows. */
 
 import type { JsonSchema } from '#schemas/json-schema.ts'
-import { type Kind, notServed } from '#schemas/kind.ts'
+import type { Kind } from '#schemas/kind.ts'
 import { sectionKinds } from '#schemas/realm/realm-document.ts'
 import { kinds } from '#schemas/registry.ts'
 import { type Choice, choicesOf } from './choices.ts'
@@ -109,7 +109,7 @@ export const explain = (words: string): Explanation => {
     required: isRequired,
     ...('default' in summary ? { default: summary.default } : {}),
     limits: limitWords(schema),
-    marks: [...(kind?.isServed === false ? [notServed] : []), ...markWords(schema)],
+    marks: markWords(schema),
     referencedBy: referencesOf(subject),
     kind: facts,
     fields: fieldsOf(subject),

@@ -46,7 +46,7 @@ import {
   unmanagedIn,
   warningsAbout,
 } from './warnings/left-out.ts'
-import { cautions, targeted, unserved } from './warnings/of-changes.ts'
+import { cautions, targeted } from './warnings/of-changes.ts'
 
 /** How many unmanaged documents a plan names. */
 const mostUnmanaged = 200
@@ -219,7 +219,6 @@ export const planRealm = (files: DesiredRealm, actual: Actual, options: PlanOpti
       ...targeted(targets),
       ...narrowedWarning(elsewhere),
       ...warnings.followed,
-      ...unserved(all),
       ...cautions(all),
     ],
     problems: sorted([

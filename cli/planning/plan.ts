@@ -96,8 +96,7 @@ export type WarningCode =
   | 'followed'
   /** A document allows what its author may not have meant. */
   | Caution['code']
-  /** It is stored, and nothing in this version uses documents of its kind. */
-  | 'not-served'
+/** It is stored, and nothing in this version uses documents of its kind. */
 
 export interface PlanWarning {
   readonly code: WarningCode

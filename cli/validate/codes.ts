@@ -138,7 +138,6 @@ const ofRealms: readonly Code[] = [
   error('rename-declared', 'a document is renamed from a key that the files declare too'),
   warning('unchecked-reference', 'something is named whose list is not in the files'),
   warning('literal-secret', 'a secret is written in a file'),
-  warning('not-served', 'documents are stored, and nothing in this version uses them'),
   warning('unreached-provider', 'the sign-in flow has no step for identity providers'),
 ]
 

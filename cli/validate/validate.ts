@@ -10,7 +10,6 @@ import { nearest } from '#schemas/text/typos.ts'
 import { byPlace, type Diagnostic, type Place } from '../diagnostics.ts'
 import type { Loaded, LoadedRealm } from '../load/loaded.ts'
 import { checkNames } from './checks/names.ts'
-import { checkServed } from './checks/not-served.ts'
 import { checkRealmName, checkRealmNames } from './checks/realm-name.ts'
 import { checkReferences } from './checks/references.ts'
 import { checkRenames } from './checks/renames.ts'
@@ -163,7 +162,6 @@ export const createValidator = ({ isShared = () => false }: ValidatorOptions = {
       ...checkRenames(model),
       ...checkNames(model, (pointer) => wrong.has(pointer)),
       ...checkSecrets(model),
-      ...checkServed(model),
       ...checkUnreachedProviders(model),
       // An error says enough.
       ...checkWeakChoices(model).filter(({ pointer }) => !wrong.has(pointer)),

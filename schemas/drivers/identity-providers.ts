@@ -144,23 +144,6 @@ export type ProtocolName = keyof typeof providerProtocols
 
 export const protocolNames = Object.keys(providerProtocols) as [ProtocolName, ...ProtocolName[]]
 
-/** THE list of protocols that have code; documents of the others are stored, with a warning. */
-export const servedProtocols: ReadonlySet<ProtocolName> = new Set([
-  'saml',
-  'ldap',
-  'ad',
-  'eherkenning',
-  'eidas',
-  'oidc',
-  'google',
-  'microsoft',
-  'github',
-  'apple',
-  'facebook',
-  'gitlab',
-  'linkedin',
-])
-
 /** Instead of explicit values, a SAML provider may name its metadata. */
 export const samlNeedsMetadataOr = {
   metadata: samlMetadata,

@@ -9,8 +9,11 @@ const spec = fields({
   type: oneOf(['OIDC', 'SAML'], { default: 'OIDC' }),
   clientId: Type.Optional(ref('client', { onDelete: 'detach' })),
   entityId: Type.Optional(ref('saml-client', { onDelete: 'detach' })),
-  iconUrl: text('Picture.', { format: 'https-url' }),
-  homepageUrl: text('Where it starts.', { format: 'web-url' }),
+  iconUrl: text('Picture in the portal.', { format: 'https-url' }),
+  homepageUrl: text(
+    'Where it starts; without it, a service provider with `idpInitiatedSsoEnabled` starts at the sign-in here.',
+    { format: 'web-url' },
+  ),
   enabled: flag(true, 'Whether users see it.'),
 })
 
@@ -25,7 +28,6 @@ export const Application = defineKind({
   key: 'name',
   permission: { read: 'view-clients', write: 'manage-clients' },
   prune: 'allowed',
-  doc: 'An application of the portal, with its OIDC or SAML client.',
-  isServed: false,
+  doc: 'An application that users find in the portal of their account, with its OIDC or SAML client.',
   spec,
 })

@@ -1,9 +1,5 @@
 import Type, { type Static } from 'typebox'
-import {
-  type ProtocolName,
-  protocolNames,
-  servedProtocols,
-} from '../../drivers/identity-providers.ts'
+import { protocolNames } from '../../drivers/identity-providers.ts'
 import { sloBindings } from '../../drivers/saml.ts'
 import { defineKind } from '../../kind.ts'
 import { fields, flag, immutable, name, oneOf, realmId, ref, secret, text } from '../../marks.ts'
@@ -307,6 +303,5 @@ export const IdentityProvider = defineKind({
   permission: { read: 'manage-identity-providers', write: 'manage-identity-providers' },
   prune: 'allowed',
   doc: 'An external provider or directory that users can sign in through.',
-  isServed: ({ protocol }) => servedProtocols.has(protocol as ProtocolName),
   spec,
 })

@@ -7,12 +7,9 @@ import { check, lineOf } from './check.ts'
 const cases = brokenRealms()
 
 describe.each([...cases.keys()])('%s', (name) => {
-  // That a kind is not served is the last case's alone: the others are about mistakes.
-  const withUnserved = name === 'not-served'
   it.each(cases.get(name) ?? [])('$title', async ({ text, expected }) => {
     const { diagnostics } = await check(text)
-    const told = diagnostics.filter(({ code }) => withUnserved || code !== 'not-served')
-    expect(told.map(lineOf)).toEqual(expected)
+    expect(diagnostics.map(lineOf)).toEqual(expected)
   })
 })
 

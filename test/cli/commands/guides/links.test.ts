@@ -2,7 +2,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { kinds } from '#schemas/registry.ts'
 import { readme, root } from './pages.ts'
 
 const pages = [
@@ -42,14 +41,6 @@ describe('the pages', () => {
       'docs/nonesuch.md',
       '#nonesuch',
     ])
-  })
-
-  it('README lists each kind that is not served, and no other', () => {
-    const [, text = ''] = readme.text.split('**Not yet**')
-    const [paragraph = ''] = text.split('\n\n')
-    const listed = [...paragraph.matchAll(/`([a-z-]+)`/g)].map(([, name = '']) => name)
-    const missing = kinds.filter(({ isServed }) => !isServed).map(({ kind }) => kind)
-    expect([...new Set(listed)].sort()).toEqual(missing.sort())
   })
 
   it('README stays short', () => {

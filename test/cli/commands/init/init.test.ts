@@ -51,7 +51,7 @@ describe('a template', () => {
       writeFileSync(pipeline, trusting(runner, readFileSync(pipeline, 'utf8')))
 
       expect(await run('fmt', '--check')).toMatchObject({ code: 0 })
-      const valid = await run('validate', '--warnings-as-errors', '--ignore', 'not-served')
+      const valid = await run('validate', '--warnings-as-errors')
       expect(valid).toMatchObject({ code: 0, stdout: expect.stringContaining(`Valid: ${realm}`) })
       expect(await run('apply', '--auto-approve')).toMatchObject({ code: 0 })
       expect(await run('plan', '--detailed-exitcode')).toMatchObject({
