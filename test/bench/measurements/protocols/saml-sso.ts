@@ -1,6 +1,7 @@
 /**
  * A whole single sign-on of a user who has a session, from the AuthnRequest to the signed response, against
- * client_credentials; and what it does to the p99 of client_credentials beside it.
+ * client_credentials and against a bare handler that signs as often; and what it does to the p99 of client_credentials
+ * beside it.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -8,8 +9,9 @@ import { deflateRawSync } from 'node:zlib'
 import { SamlClient } from '#schemas/kinds/clients/saml-client.ts'
 import { restChannel } from '#server/realm/write/operations.ts'
 import type { Areas } from '#server/run/open.ts'
-import { type Backend, system } from '../../backends.ts'
-import { type Load, type Request, sendLoad } from '../../load.ts'
+import { type Backend, type Server, system } from '../../backends.ts'
+import { tellHeaders } from '../../limits/same-headers.ts'
+import { connect, type Load, type Request, sendLoad } from '../../load.ts'
 import type { Measurement, Row } from '../../measurement.ts'
 import { cpuOf } from '../../processes.ts'
 import * as party from '../../relying-party.ts'
@@ -72,7 +74,7 @@ interface Counted extends Load {
 
 const p99 = ({ times }: Load): number => quantile(times, 0.99)
 
-const measureOn = async (backend: Backend): Promise<Row[]> => {
+const measureOn = async (backend: Backend, bare: Server): Promise<Row[]> => {
   const database = await backend.create()
   try {
     await database.withParts(fill)
@@ -88,6 +90,8 @@ const measureOn = async (backend: Backend): Promise<Row[]> => {
         const { body } = await one.send(next(), 200)
         if (!body.includes('SAMLResponse')) throw new Error('no response came back')
       })
+    const bareSignOns = (ms: number, next: () => Request) =>
+      sendLoad(bare.url, CONNECTIONS, { ms }, (one) => one.send(next(), 200))
     /** With the processor time of the server for each of them: steadier than the rate on a machine that others share. */
     const counted = async (load: () => Promise<Load>): Promise<Counted> => {
       const before = cpuOf(pid)
@@ -95,15 +99,20 @@ const measureOn = async (backend: Backend): Promise<Row[]> => {
       return { ...done, cpuUs: (1000 * (cpuOf(pid) - before)) / done.times.length }
     }
     const [alone, both, assertion]: [Counted[], Counted[], Counted[]] = [[], [], []]
-    const [half, beside]: [Load[], Load[]] = [[], []]
+    const [half, beside, limit]: [Load[], Load[], Load[]] = [[], [], []]
+    const one = connect(url)
+    const answer = await one.send(signOn(cookie, providers.both), 200)
+    await one.close()
+    await tellHeaders(bare.url, `/bytes/${answer.body.length}`, answer)
     await tokens(CONNECTIONS, WARM_UP_MS)
     await signOns(CONNECTIONS, WARM_UP_MS)
     for (let round = 0; round < ROUNDS; round += 1) {
       const [forBoth, forOne] = [requests(ROUND_MS), requests(ROUND_MS, providers.assertion)]
-      const forBeside = requests(ROUND_MS)
+      const [forBare, forBeside] = [requests(ROUND_MS), requests(ROUND_MS)]
       alone.push(await counted(() => tokens(CONNECTIONS, ROUND_MS)))
       both.push(await counted(() => signOns(CONNECTIONS, ROUND_MS, forBoth)))
       assertion.push(await counted(() => signOns(CONNECTIONS, ROUND_MS, forOne)))
+      limit.push(await bareSignOns(ROUND_MS, forBare))
       half.push(
         await Promise.all([tokens(BESIDE, ROUND_MS), tokens(BESIDE, ROUND_MS)]).then(
           ([one]) => one,
@@ -126,17 +135,33 @@ const measureOn = async (backend: Backend): Promise<Row[]> => {
         'p99 ms': median(alone.map(p99)),
       },
       ...[
-        { what: 'single sign-on with a session, both signatures', loads: both },
-        { what: 'single sign-on with a session, signed assertion', loads: assertion },
-      ].map(({ what, loads }) => ({
+        {
+          what: 'single sign-on with a session, both signatures',
+          loads: both,
+          more: { 'of the limit': medianRatio(rate(both), rate(limit)) },
+        },
+        {
+          what: 'single sign-on with a session, signed assertion',
+          loads: assertion,
+          more: {},
+        },
+      ].map(({ what, loads, more }) => ({
         what,
         on: backend.name,
         'per second': median(rate(loads)),
         '× client_credentials': medianRatio(rate(loads), rate(alone)),
+        ...more,
         'server CPU µs': Math.round(median(cpu(loads))),
         '× by CPU': medianRatio(cpu(alone), cpu(loads)),
         'p99 ms': median(loads.map(p99)),
       })),
+      {
+        what: 'the limit: a bare handler, two signatures and a page of the same size',
+        on: 'bare node:http',
+        'per second': median(rate(limit)),
+        '× client_credentials': medianRatio(rate(limit), rate(alone)),
+        'p99 ms': median(limit.map(p99)),
+      },
       {
         what: 'client_credentials beside as many',
         on: backend.name,
@@ -156,11 +181,16 @@ const measureOn = async (backend: Backend): Promise<Row[]> => {
   }
 }
 
-export const measureSamlSso: Measurement = async ({ backends, progress }) => {
+export const measureSamlSso: Measurement = async ({ backends, serveScript, progress }) => {
   const rows: Row[] = []
-  for (const backend of backends) {
-    progress(backend.name)
-    rows.push(...(await measureOn(backend)))
+  const bare = await serveScript('bare-sso')
+  try {
+    for (const backend of backends) {
+      progress(backend.name)
+      rows.push(...(await measureOn(backend, bare)))
+    }
+  } finally {
+    await bare.stop()
   }
   return {
     title: 'single sign-on by SAML against client_credentials',
