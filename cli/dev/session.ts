@@ -9,6 +9,7 @@ import type { DevFiles, Env } from './files.ts'
 import type { Following } from './following.ts'
 import type { Controls, DevView, Happening } from './happenings.ts'
 import { type DataFolder, openKeptFolder, openTemporaryFolder } from './server/data-folder.ts'
+import type { Hostname } from './server/hostname.ts'
 import { choosePort } from './server/port.ts'
 import { type ServerEnd, startServerChild } from './server/server-child.ts'
 import type { LogLine } from './server/server-log.ts'
@@ -18,6 +19,7 @@ export interface DevOptions {
   readonly entry: string
   readonly version: string
   readonly env: Env
+  readonly hostname: Hostname
   readonly port: number | undefined
   readonly keep: boolean
   readonly reset: boolean
@@ -76,6 +78,7 @@ export const runDev = async (options: DevOptions): Promise<void> => {
   }
   const server = startServerChild({
     entry,
+    hostname: options.hostname,
     port,
     data: data.path,
     adminPasswordFile: data.adminPasswordFile,

@@ -3,10 +3,11 @@
 import { InvalidArgumentError } from 'commander'
 import manifest from '../../../package.json' with { type: 'json' }
 import type { OpenDevView } from '../../dev/happenings.ts'
+import { hostnames } from '../../dev/server/hostname.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
 import { conversation } from '../../invocation/command.ts'
 import { fileOptions } from '../../invocation/file-options.ts'
-import { flags, parsed, toggle } from '../../invocation/flags.ts'
+import { choice, flags, parsed, toggle } from '../../invocation/flags.ts'
 import { configFlag, fileFlags, pathsArgument } from '../../invocation/shared-flags.ts'
 
 const portOf = (given: string): number => {
@@ -30,11 +31,17 @@ Examples:
   iamctl dev                            the paths of iamctl.yaml, else realms/
   iamctl dev realms/acme.yaml --port 9000
   iamctl dev realms/ --keep             the same users and sessions tomorrow
+  iamctl dev --hostname localhost       to try passkeys
   iamctl dev -o json | jq .type         every happening is one line`,
   arguments: [pathsArgument],
   flags: flags(
     {
       port: parsed('<number>', 'port of the server; 8080, or the next one that is free', portOf),
+      hostname: choice(
+        '<name>',
+        'host in the addresses; browsers offer passkeys at localhost alone (127.0.0.1)',
+        hostnames,
+      ),
       keep: toggle('keep the data in .iamctl-dev beside iamctl.yaml for the next run'),
       reset: toggle('delete the kept data first; implies --keep'),
       ...configFlag,
@@ -59,6 +66,7 @@ Examples:
       entry,
       version,
       env,
+      hostname: given.hostname ?? '127.0.0.1',
       port: given.port,
       keep: given.keep,
       reset: given.reset,

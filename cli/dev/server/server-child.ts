@@ -6,12 +6,14 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
+import type { Hostname } from './hostname.ts'
 import { isReadyLine } from './ready-line.ts'
 import { type LogLine, readLogLine } from './server-log.ts'
 
 export interface ServerChildOptions {
   /** The program to run: that of the running command. */
   readonly entry: string
+  readonly hostname: Hostname
   readonly port: number
   readonly data: string
   readonly adminPasswordFile: string
@@ -50,9 +52,13 @@ const withoutOurs = (env: ServerChildOptions['env']): Record<string, string> =>
     ),
   )
 
-const argumentsOf = ({ entry, port, data, adminPasswordFile }: ServerChildOptions): string[] => [
-  ...[entry, 'server', 'start', '--exit-with-parent', '--data', data, '--host', '127.0.0.1'],
-  ...['--port', String(port), '--bootstrap-admin-password-file', adminPasswordFile],
+const urlOf = ({ hostname, port }: Pick<ServerChildOptions, 'hostname' | 'port'>): string =>
+  `http://${hostname}:${port}`
+
+const argumentsOf = (options: ServerChildOptions): string[] => [
+  ...[options.entry, 'server', 'start', '--exit-with-parent', '--data', options.data],
+  ...['--host', '127.0.0.1', '--port', String(options.port), '--base-url', urlOf(options)],
+  ...['--bootstrap-admin-password-file', options.adminPasswordFile],
   // Webhooks and logouts go to the application next to it.
   ...['--outgoing-allow', 'localhost,127.0.0.0/8,::1', '--outgoing-allow-http'],
   // A laptop has no mail server: messages to users are shown instead.
@@ -60,7 +66,7 @@ const argumentsOf = ({ entry, port, data, adminPasswordFile }: ServerChildOption
 ]
 
 export const startServerChild = (options: ServerChildOptions): ServerChild => {
-  const { port, env, onLog } = options
+  const { env, onLog } = options
   const lastLines: string[] = []
   const remember = (text: string): void => {
     lastLines.push(text)
@@ -95,10 +101,8 @@ export const startServerChild = (options: ServerChildOptions): ServerChild => {
     }
   }
   const ended = end()
-  const url = `http://127.0.0.1:${port}`
-
   return {
-    url,
+    url: urlOf(options),
     pid: child.pid ?? null,
     ended,
     // By its own word: another server may have got the port, and would be given the password of the administrator.

@@ -21,7 +21,15 @@ describe('the server of iamctl dev', () => {
     writeFileSync(entry, program)
     const adminPasswordFile = join(folder, 'password')
     const env = { PATH: process.env['PATH'] }
-    return startServerChild({ entry, port, data: folder, adminPasswordFile, env, onLog: () => {} })
+    return startServerChild({
+      entry,
+      hostname: '127.0.0.1',
+      port,
+      data: folder,
+      adminPasswordFile,
+      env,
+      onLog: () => {},
+    })
   }
 
   it('is not ready because another server has its port and answers', async () => {

@@ -56,6 +56,16 @@ describe('dev', () => {
     expect(dev.told('secrets-made')).toHaveLength(1)
   })
 
+  it('has the name localhost in its addresses, where browsers offer passkeys', async () => {
+    const dev = await startDev(newEstate(), ['--hostname', 'localhost'])
+    expect(await dev.wait('ready')).toMatchObject({ applied: true })
+    const url = `http://localhost:${dev.port}`
+    const [{ signIn: page }] = (await dev.wait('realms'))['realms']
+    expect(page).toBe(`${url}/realms/acme/login`)
+    const discovery = await fetch(`${url}/realms/acme/.well-known/openid-configuration`)
+    expect(await discovery.json()).toMatchObject({ issuer: `${url}/realms/acme` })
+  })
+
   it('tells an application on the same machine of a logout, over plain http', async () => {
     const called = Promise.withResolvers<string>()
     const application = createServer((request, response) => {
