@@ -19,6 +19,7 @@ import { installCookies } from './cookies/cookie-header.ts'
 import { installErrors, type MapError, pathOf, sendProblem, toProblem } from './errors.ts'
 import { messageFault } from './guards/message-guard.ts'
 import { pathFault } from './guards/path-guard.ts'
+import { originForm } from './guards/request-target.ts'
 import { securityHeaders } from './headers.ts'
 import { parseJsonBytes } from './json.ts'
 import { endStalledReaders } from './limits/stalled-readers.ts'
@@ -77,6 +78,7 @@ export const createHttp = ({
       reply.headers(headers).header('x-request-id', request.id)
       sendProblem(request, reply, toProblem(error, mapError))
     },
+    rewriteUrl: ({ url = '' }) => originForm(url),
     routerOptions: {
       ignoreTrailingSlash: false,
       ignoreDuplicateSlashes: false,
