@@ -12,7 +12,7 @@ import type { Parameters } from '../parameters.ts'
 import type { AuthorizeRequest, SentRequest, Step } from './authorize-request.ts'
 import type { KnownClient } from './steps/client/known-client.ts'
 import { registeredRedirectUri } from './steps/client/registered-redirect-uri.ts'
-import { defaultResponseMode } from './steps/client/response-mode.ts'
+import { defaultResponseMode, wantedResponseMode } from './steps/client/response-mode.ts'
 import type { WholeRequest } from './steps/request/whole-request.ts'
 
 /** What an answer needs. */
@@ -55,7 +55,7 @@ const start = (redirectUri: string, parameters: Parameters): AuthorizeRequest =>
   const state = parameters.get('state')
   return {
     redirectUri,
-    responseMode: defaultResponseMode,
+    responseMode: defaultResponseMode(parameters),
     ...(state === undefined ? {} : { state }),
     scope: [],
     resources: [],
@@ -81,9 +81,8 @@ export const createCheckRequest = (parts: CheckParts): CheckRequest => {
   /** Where the object or the pushed request cannot be used: answered as it asks from outside, where that is a way at all. */
   const outsideOf = (redirectUri: string, sent: Parameters): AuthorizeRequest => {
     const begun = start(redirectUri, sent)
-    const asked = sent.get('response_mode')
-    const isKnown = asked !== undefined && responseModes.includes(asked)
-    return isKnown ? { ...begun, responseMode: asked } : begun
+    const wanted = wantedResponseMode(sent)
+    return responseModes.includes(wanted) ? { ...begun, responseMode: wanted } : begun
   }
 
   /** As before a client is known: nothing is redirected to an agent that is not ACTIVE. */

@@ -211,7 +211,7 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
   })
 
   it('names its issuer in every answer, errors too (RFC 9207)', async () => {
-    for (const asked of [{}, { prompt: 'none login' }, { response_type: 'token' }]) {
+    for (const asked of [{}, { prompt: 'none login' }, { response_type: 'none' }]) {
       const page = await newPerson(site).signIn(authorizeUrl(site, client, asked))
       expect(answerOf(page)['iss']).toBe(site.issuer)
     }

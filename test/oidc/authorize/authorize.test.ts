@@ -5,6 +5,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { backends } from '../../support/backends.ts'
 import { claimsOf, type OidcSite, openIssuer, type TestClient } from '../fixture.ts'
 import {
+  type Asked,
   actionOf,
   addPerson,
   answerOf,
@@ -409,13 +410,6 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
     ['a scope that the client may not have', { scope: 'openid phone' }, 'invalid_scope'],
     ['a resource that it may not have', { resource: 'https://api.example' }, 'invalid_target'],
     ['no response_type', { response_type: undefined }, 'invalid_request'],
-    ['response_type=token', { response_type: 'token' }, 'unsupported_response_type'],
-    ['response_type=id_token', { response_type: 'id_token' }, 'unsupported_response_type'],
-    [
-      'response_type=code id_token',
-      { response_type: 'code id_token' },
-      'unsupported_response_type',
-    ],
     ['response_type=none', { response_type: 'none' }, 'unsupported_response_type'],
     ['an unknown response_mode', { response_mode: 'web_message' }, 'invalid_request'],
     ['max_age that is no number', { max_age: '-1' }, 'invalid_request'],
@@ -437,6 +431,36 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
     expect(answer['code']).toBeUndefined()
     expect(answer['error_description']).toMatch(/^[ !#-[\]-~]+$/)
   })
+
+  it.each([
+    'token',
+    'id_token',
+    'id_token token',
+    'code token',
+    'code id_token',
+    'code id_token token',
+  ])(
+    'refuses response_type=%s in the fragment, where its client looks for the error (OIDC Core §3.2.2.6)',
+    async (response_type) => {
+      const opened = async (asked: Asked) =>
+        new URL((await newPerson(site).open(authorizeUrl(site, client, asked))).away ?? '')
+      const error = 'unsupported_response_type'
+      const { search, hash } = await opened({ response_type })
+      expect([search, Object.fromEntries(new URLSearchParams(hash.slice(1)))]).toEqual([
+        '',
+        expect.objectContaining({ error, state: 'a state', iss: site.issuer }),
+      ])
+      const early = await opened({ response_type, request: 'eyJhbGciOiJub25lIn0.e30.' })
+      expect([early.search, early.hash]).toEqual([
+        '',
+        expect.stringMatching(/^#error=invalid_request_object&/),
+      ])
+      const signed = await opened({ response_type, response_mode: 'jwt' })
+      expect([signed.search, signed.hash]).toEqual(['', expect.stringMatching(/^#response=eyJ/)])
+      const asked = await opened({ response_type, response_mode: 'query' })
+      expect([asked.searchParams.get('error'), asked.hash]).toEqual([error, ''])
+    },
+  )
 
   it.each([
     ['a request_uri elsewhere', { request_uri: 'https://app.example/r' }],
