@@ -324,4 +324,36 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
     expect(page).toMatchObject({ status: 400 })
     expect(page.away).toBeUndefined()
   })
+
+  it.each([
+    ['a prompt again and again', { prompt: 'login '.repeat(10_000) }],
+    ['a level again and again', { acr_values: '1 '.repeat(30_000) }],
+    ['a name', { login_hint: 'x'.repeat(60_000) }],
+    ['languages', { ui_locales: 'en '.repeat(20_000) }],
+    ['an organization', { organization: 'x'.repeat(60_000) }, 'organization'],
+    ['an organization in the scope', { scope: `openid organization:${'x'.repeat(60_000)}` }],
+    ['a claim', { claims: JSON.stringify({ userinfo: { ['x'.repeat(60_000)]: null } }) }, 'claims'],
+    [
+      'a subject',
+      { claims: JSON.stringify({ id_token: { sub: { value: 'x'.repeat(60_000) } } }) },
+      'claims',
+    ],
+  ])(
+    'keeps little of what anybody can post: %s (CWE-770)',
+    async (_name, asked, refused?: string) => {
+      const { db } = site.server.areas.storage
+      const sizes = async () => {
+        const rows = await db.selectFrom('authorizations').select('data').execute()
+        return rows.map(({ data }) => data.length).sort((a, b) => a - b)
+      }
+      const form = new URL(authorizeUrl(site, client, asked)).search.slice(1)
+      const { status, headers } = await site.post('/authorize', form)
+      expect(status).toBe(303)
+      expect((await sizes()).at(-1) ?? 0).toBeLessThan(10_000)
+      if (refused === undefined) return
+      const answer = new URL(headers.get('location') ?? '').searchParams
+      expect(answer.get('error')).toBe('invalid_request')
+      expect(answer.get('error_description')).toContain(`the ${refused}`)
+    },
+  )
 })

@@ -10,6 +10,8 @@ import type { AuthorizeRequest, SentRequest, Step } from '../../authorize-reques
 type Wish = Readonly<Record<string, unknown>>
 
 const most = 100
+/** It is stored while the user signs in, and the names of the claims for as long as the grant. */
+const longest = 8192
 
 const objectOf = (value: unknown): Wish => {
   if (typeof value !== 'object' || value === null || Array.isArray(value))
@@ -72,6 +74,8 @@ export const claims =
     const { parameters } = sent
     const text = parameters.get('claims')
     if (text === undefined) return {}
+    if (text.length > longest)
+      throw invalidRequest(`the claims parameter is longer than ${longest} characters`)
     const all = parse(text)
     const [idToken, userinfo] = [memberOf(all, 'id_token'), memberOf(all, 'userinfo')]
     const [idTokenClaims, userinfoClaims] = [Object.keys(idToken), Object.keys(userinfo)]

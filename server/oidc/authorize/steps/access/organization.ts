@@ -8,6 +8,9 @@ import { parseScope } from '#server/tokens/access/scopes.ts'
 import { invalidRequest } from '../../../errors.ts'
 import type { Step } from '../../authorize-request.ts'
 
+/** Of any alias. */
+const longest = 255
+
 const prefix = `${organizationScope}:`
 
 /** The scope as clients may have it. */
@@ -23,5 +26,7 @@ export const organization: Step = ({ parameters }) => {
   const wanted = new Set([...named, ...parameters.all('organization')])
   if (wanted.size > 1) throw invalidRequest('a request is for one organization only')
   const [alias] = wanted
+  if (alias !== undefined && alias.length > longest)
+    throw invalidRequest(`the organization is longer than ${longest} characters`)
   return alias === undefined ? {} : { organization: alias }
 }

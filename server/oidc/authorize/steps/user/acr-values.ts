@@ -8,6 +8,6 @@ import type { Step } from '../../authorize-request.ts'
 
 export const acrValues: Step = ({ client, parameters }, read) => {
   const asked = parameters.get('acr_values')?.split(' ') ?? read.acrValues
-  const wanted = asked ?? client.doc.defaultAcrValues ?? []
-  return { acrValues: wanted.filter((value) => levels.includes(value)) }
+  const wanted = new Set(asked ?? client.doc.defaultAcrValues ?? [])
+  return { acrValues: [...wanted].filter((value) => levels.includes(value)) }
 }

@@ -1,4 +1,4 @@
-/** `prompt` (OIDC Core §3.1.2.1): known values; `none` stands alone. */
+/** `prompt` (OIDC Core §3.1.2.1): known values, each once; `none` stands alone. */
 
 import { invalidRequest } from '../../../errors.ts'
 import type { Prompt, Step } from '../../authorize-request.ts'
@@ -13,5 +13,5 @@ export const prompt: Step = ({ parameters }) => {
   if (known.length < wanted.length) throw invalidRequest('there is no such prompt')
   if (known.includes('none') && known.length > 1)
     throw invalidRequest('the prompt none cannot be combined with others')
-  return { prompt: known }
+  return { prompt: [...new Set(known)] }
 }
