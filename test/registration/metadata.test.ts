@@ -113,4 +113,38 @@ describe.each(anyBackend)('metadata of a registered client on $name', (backend) 
     const { status, body } = await site.register({ ...web, [name]: value }, token)
     expect([status, body.error]).toEqual([400, 'invalid_client_metadata'])
   })
+
+  it.each([
+    'javascript:alert(1)',
+    'JavaScript:alert(1)',
+    'data:text/html,x',
+    '/about',
+    'app.example',
+  ])('client_uri cannot be %s (RFC 7591 §2, CVE-2026-9086)', async (client_uri) => {
+    const { status, body } = await site.register({ ...web, client_uri }, token)
+    expect([status, body]).toEqual([
+      400,
+      {
+        error: 'invalid_client_metadata',
+        error_description: `client_uri: "${client_uri}" must be an http or https URL (RFC 7591 §2)`,
+      },
+    ])
+  })
+
+  it.each([
+    [{ token_endpoint_auth_method: 'private_key_jwt' }, 'jwks_uri'],
+    [
+      {
+        grant_types: ['urn:openid:params:grant-type:ciba'],
+        backchannel_token_delivery_mode: 'ping',
+      },
+      'backchannel_client_notification_endpoint',
+    ],
+  ])('a refusal of %j has the names of the metadata (RFC 7591 §3.2.2)', async (metadata, name) => {
+    await site.allow({ allowedGrantTypes: ['authorization_code', 'CIBA'] })
+    const { status, body } = await site.register({ ...web, ...metadata }, token)
+    expect([status, body.error]).toEqual([400, 'invalid_client_metadata'])
+    expect(body.error_description).toContain(name)
+    expect(body.error_description).not.toMatch(/[a-z][A-Z]/)
+  })
 })

@@ -15,7 +15,7 @@ import { GuardFailedError, type Statement } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { usedUpGuard } from '../provisioning-tokens.ts'
 import { denied, invalidMetadata, invalidRedirectUri, invalidToken } from './errors.ts'
-import { wireNameOfField } from './metadata.ts'
+import { inWireNames, wireNameOfField } from './metadata.ts'
 import { type Policy, ruledFields } from './policy.ts'
 import { guards } from './registered-clients.ts'
 
@@ -73,7 +73,7 @@ const toRegistrationError = (error: unknown): unknown => {
   if (!first) return invalidMetadata(error.message)
   const name = wireNameOfField(first.field)
   const refuse = name === 'redirect_uris' ? invalidRedirectUri : invalidMetadata
-  return refuse(`${name}: ${first.message}`)
+  return refuse(`${name}: ${inWireNames(first.message)}`)
 }
 
 /** What an administrator made goes or changes with no client that deletes itself. */

@@ -175,6 +175,10 @@ const wireNames: ReadonlyMap<string, string> = new Map([
   ['webOrigins', 'redirect_uris'],
 ])
 
+/** A text about fields of the document, in the names of the metadata. */
+export const inWireNames = (text: string): string =>
+  text.replaceAll(/\b[a-z]+(?:[A-Z][a-z]*)+\b/g, (field) => wireNames.get(field) ?? field)
+
 /** The name in the metadata of the field that a pointer into the document leads to. */
 export const wireNameOfField = (pointer: string): string => {
   const [, field = ''] = pointer.split('/')

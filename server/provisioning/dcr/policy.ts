@@ -148,7 +148,10 @@ const checkWords = (metadata: Metadata): void => {
     throw invalidMetadata(`application_type: "${type}" must be web or native`)
   if (subject !== undefined && subject !== 'public' && subject !== 'pairwise')
     throw invalidMetadata(`subject_type: "${subject}" must be public or pairwise`)
-  const { initiate_login_uri: login } = metadata
+  const { client_uri: page, initiate_login_uri: login } = metadata
+  const address = page === undefined ? undefined : URL.parse(page)
+  if (address !== undefined && !(address && isWeb(address)))
+    throw invalidMetadata(`client_uri: "${page}" must be an http or https URL (RFC 7591 §2)`)
   if (login !== undefined && URL.parse(login)?.protocol !== 'https:')
     throw invalidMetadata(
       `initiate_login_uri: "${login}" must use https (OIDC Core §4, OIDC Registration §2)`,
