@@ -287,12 +287,19 @@ describe.each(backends)('the authorization endpoint on $name', (backend) => {
       }
     })
 
-    it('is told by a value of sub in the claims parameter', async () => {
+    it('is told by a value of sub in the claims parameter, or by the one of its values (OIDC Core §5.5.1)', async () => {
       const bob = newPerson(site)
       await bob.signIn(authorizeUrl(site, client), 'bob')
-      const claims = JSON.stringify({ id_token: { sub: { value: aliceId } } })
-      const page = await bob.open(authorizeUrl(site, client, { claims, prompt: 'none' }))
-      expect(answerOf(page)['error']).toBe('login_required')
+      const errorFor = async (sub: object) => {
+        const claims = JSON.stringify({ id_token: { sub } })
+        const page = await bob.open(authorizeUrl(site, client, { claims, prompt: 'none' }))
+        return answerOf(page)['error']
+      }
+      expect(await errorFor({ value: aliceId })).toBe('login_required')
+      expect(await errorFor({ values: [aliceId] })).toBe('login_required')
+      expect(await errorFor({ essential: true, value: null })).toBeUndefined()
+      expect(await errorFor({ value: 5 })).toBe('invalid_request')
+      expect(await errorFor({ value: aliceId, values: ['another'] })).toBe('invalid_request')
     })
 
     it('is one user: values that contradict each other are refused (OIDC Core §3.1.2.2)', async () => {

@@ -33,24 +33,32 @@ const memberOf = (claims: Wish, member: string): Wish =>
 const detailsOf = (wishes: Wish, name: string): Wish =>
   wishes[name] === undefined || wishes[name] === null ? {} : objectOf(wishes[name])
 
+/** The value that a claim is to have, and the values of which it is to have one (OIDC Core §5.5.1). */
+const valuesOf = (wishes: Wish, name: string): readonly unknown[] => {
+  const { value, values } = detailsOf(wishes, name)
+  return [value, values].flat().filter((one) => one !== undefined && one !== null)
+}
+
 /**
  * Values of an essential claim must be met; those of a voluntary one are a wish, as `acr_values` are. Without values nothing is
  * asked for: every id token has the claim (OIDC Core §5.5.1.1).
  */
 const wantedAcr = (wishes: Wish): Pick<AuthorizeRequest, 'essentialAcr' | 'acrValues'> => {
-  const { essential, value = [], values = [] } = detailsOf(wishes, 'acr')
-  const wanted = [value, values].flat()
+  const { essential } = detailsOf(wishes, 'acr')
+  const wanted = valuesOf(wishes, 'acr')
   if (wanted.length === 0) return {}
   const texts = wanted.filter((one) => typeof one === 'string')
   return essential === true ? { essentialAcr: texts } : { acrValues: texts }
 }
 
-/** Of the id token and of userinfo, which are about the same user (OIDC Core §5.3.2). */
+/** Of the id token and of userinfo, which are about the same user (OIDC Core §5.3.2): no other may be answered (§3.1.2.2). */
 const subject = (...members: readonly Wish[]): Pick<AuthorizeRequest, 'subject'> => {
-  const values = members.map((wishes) => detailsOf(wishes, 'sub')['value'])
-  const [named, ...others] = new Set(values.filter((value) => typeof value === 'string'))
+  const [named, ...others] = new Set(members.flatMap((wishes) => valuesOf(wishes, 'sub')))
   if (others.length > 0) throw invalidRequest('the claims parameter names different users')
-  return named === undefined ? {} : { subject: named }
+  if (named === undefined) return {}
+  if (typeof named !== 'string')
+    throw invalidRequest('the claims parameter names a user by a sub that is no text')
+  return { subject: named }
 }
 
 /** Those whose scope the agent may have; all of them for other clients. */
