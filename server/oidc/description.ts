@@ -35,6 +35,7 @@ const failures: Readonly<Record<number, string>> = {
   403: 'The token is not enough for this, or it is denied.',
   404: 'There is no such realm.',
   409: 'The name is taken, or something refers to it.',
+  413: 'The request is too long.',
   429: 'Too many requests.',
   500: 'The server failed.',
   503: 'The server cannot do this now.',

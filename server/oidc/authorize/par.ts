@@ -105,7 +105,7 @@ export const par = (
         summary: 'Leaves an authorization request (RFC 9126)',
         form: { ...authorizeParameters, ...clientParameters },
         required: ['response_type', 'redirect_uri'],
-        replies: { 201: answerSchema, ...refusals(400, 401) },
+        replies: { 201: answerSchema, ...refusals(400, 401, 413) },
         events: ['CLIENT_LOGIN'],
       })
       app.post<RealmRoute>(urlOf(path), description, handle)

@@ -8,10 +8,15 @@ import { randomToken, sha256 } from '#server/platform/random.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { insertRows, statement } from '#server/storage/statements.ts'
 import type { GrantsStore } from '#server/tokens/grants/grants-store.ts'
+import { oauthError } from '../errors.ts'
 import { type Parameters, parametersText, parseParameters } from '../parameters.ts'
 
 export const pushedPrefix = 'urn:ietf:params:oauth:request_uri:'
 export const pushedLifetime = 60
+
+/** Characters. Anybody can push for a public client, and parameters that nothing reads would be stored with the others. */
+const longest = 16_384
+const tooLarge = oauthError('invalid_request', 413)
 
 /** As long as a sign-in that began with it may take; see waiting-requests.ts of the sign-in. */
 const rememberMs = 3600_000
@@ -31,6 +36,7 @@ export interface PushedRequest {
 }
 
 export interface PushedRequests {
+  /** Throws where the request is too long to keep (RFC 9126 §2.3). */
   create(
     realm: string,
     clientId: string,
@@ -53,12 +59,15 @@ export const createPushedRequests = ({
   readonly grantsStore: Pick<GrantsStore, 'once'>
 }): PushedRequests => ({
   create: (realm, clientId, parameters, more) => {
+    const text = parametersText(parameters, ofTheClient, more)
+    if (text.length > longest)
+      throw tooLarge(`the pushed request is longer than ${longest} characters`)
     const name = randomToken()
     const row = {
       id: sha256(name),
       realm,
       client_id: clientId,
-      data: JSON.stringify(parametersText(parameters, ofTheClient, more)),
+      data: JSON.stringify(text),
       expires_at: clock.now() + pushedLifetime * 1000,
     }
     return {

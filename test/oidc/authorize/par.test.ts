@@ -246,6 +246,7 @@ describe.each(backends)('requests that do not travel in the open, on $name', (ba
       ['a foreign scope', { scope: 'email' }, 400, 'invalid_scope'],
       ['another request_uri', { request_uri: 'urn:x' }, 400, 'invalid_request'],
       ['plain PKCE', { code_challenge: 'A'.repeat(43) }, 400, 'invalid_request'],
+      ['more than is kept (RFC 9126 §2.3)', { other: 'x'.repeat(16_384) }, 413, 'invalid_request'],
       ['another response type', { response_type: 'token' }, 400, 'unsupported_response_type'],
     ])('are refused at once with %s', async (_name, fields, status, error) => {
       const answer = await push(web, fields)
