@@ -62,60 +62,113 @@ const onePrimary = (list: readonly Value[], newest: readonly Value[]): Value[] =
   )
 }
 
+/** A part that became nothing is not there. */
+const presentIn = (one: Complex): Complex =>
+  Object.fromEntries(Object.entries(one).filter(([, part]) => part !== undefined))
+
+const withoutNothing = (one: Value): Value => (isComplex(one) ? presentIn(one) : one)
+
 const merged = (one: Value, given: Value): Value =>
   isComplex(one) && isComplex(given) ? { ...one, ...given } : given
 
 /** An address or a number without its `value` is none: the whole value goes with it. */
 const isValueOf = ({ name }: Attribute): boolean => name === 'value'
 
-const changeList = (draft: Draft, { op, value }: Change, target: Target): void => {
+/** Parts that say something of a value, and are none by themselves (RFC 7643 §2.4). */
+const describing: ReadonlySet<string> = new Set(['type', 'primary'])
+
+const hasContent = ({ subAttributes }: Attribute, one: Complex): boolean =>
+  named(subAttributes, 'value')
+    ? one['value'] !== undefined
+    : Object.keys(one).some((part) => !describing.has(part))
+
+const contentOf = ({ subAttributes }: Attribute): string =>
+  named(subAttributes, 'value') ? 'a "value"' : 'more than type or primary'
+
+const withoutContent = ({ op, target: { attribute } }: Omit<Made, 'filter'>): Error => {
+  const refuse = op === 'replace' ? noTarget : invalidValue
+  return refuse(
+    `no value of ${attribute.name} fits the path, and a new one needs ${contentOf(attribute)}`,
+  )
+}
+
+/** A value that a path made, because no other fitted. */
+interface Made {
+  readonly op: Change['op']
+  readonly target: Target
+  readonly filter: ScimFilter
+}
+
+/**
+ * Entra ID makes a value part by part, in any order: whether it is one shows after the last operation. Else nothing was there to be
+ * replaced (RFC 7644 §3.5.2.3).
+ */
+const refuseWithoutContent = (draft: Draft, made: Made): void => {
+  const { extension, attribute } = made.target
+  const holder = extension ? ((draft[extension.id] ?? {}) as Draft) : draft
+  for (const one of listIn(holder, attribute))
+    if (isComplex(one) && matchesFilter(made.filter, attribute, one) && !hasContent(attribute, one))
+      throw withoutContent(made)
+}
+
+/** The value is replaced (RFC 7644 §3.5.2.3) and stays one that the path chooses: the same request can be sent again. */
+const replacementBy = (filter: ScimFilter, attribute: Attribute, parts: Value): Complex => {
+  const whole = presentIn({ ...madeBy(filter, attribute), ...(isComplex(parts) ? parts : {}) })
+  if (!hasContent(attribute, whole))
+    throw invalidValue(`what replaces a value of ${attribute.name} needs ${contentOf(attribute)}`)
+  return whole
+}
+
+const changeList = (draft: Draft, { op, value }: Change, target: Target): Made | undefined => {
   const { attribute, filter, sub } = target
   const before = listIn(draft, attribute)
   if (filter === undefined && sub === undefined) {
     const given = (readValue(attribute, value) ?? []) as readonly Value[]
     if (op === 'replace') {
       set(draft, attribute.name, given)
-      return
+      return undefined
     }
     const had = distinct(before)
     const after = distinct([...had, ...given])
     refuseTooMany(attribute, after)
     const newest = after.filter((one) => !had.includes(one))
     set(draft, attribute.name, onePrimary(after, newest))
-    return
+    return undefined
   }
   if (sub && isValueOf(sub) && readValue(sub, value) === undefined) {
     removeFromList(draft, { value: undefined }, target)
-    return
+    return undefined
   }
   const parts = sub ? { [sub.name]: readValue(sub, value) } : readParts(attribute, value)
   if (parts === undefined) {
     if (op === 'replace') removeFromList(draft, { value: undefined }, target)
-    return
+    return undefined
   }
+  const clearsParts = isComplex(parts) && Object.keys(presentIn(parts)).length === 0
   const chosen = before.map((one) => filter === undefined || matchesFilter(filter, attribute, one))
   if (!chosen.includes(true)) {
     // Entra ID clears every part that it maps, also those of a value that is not there.
-    if (isComplex(parts) && Object.values(parts).every((part) => part === undefined)) return
+    if (clearsParts) return undefined
     // Entra ID replaces parts of values that are not there yet.
     const made = filter && (sub || op === 'add') ? madeBy(filter, attribute) : undefined
-    if (!made) throw noTarget(`no value of ${attribute.name} fits the path`)
-    const fresh = withoutNothing(merged(made, parts))
+    if (!filter || !made) throw noTarget(`no value of ${attribute.name} fits the path`)
+    const fresh = presentIn({ ...made, ...(isComplex(parts) ? parts : {}) })
+    if (sub ? !matchesFilter(filter, attribute, fresh) : !hasContent(attribute, fresh))
+      throw withoutContent({ op, target })
     const after = [...before, fresh]
     refuseTooMany(attribute, after)
     set(draft, attribute.name, onePrimary(after, [fresh]))
-    return
+    return { op, target, filter }
   }
-  const after = before.map((one, index) => (chosen[index] ? merged(one, parts) : one))
+  const isReplaced = op === 'replace' && filter && !sub && !clearsParts
+  const changed = isReplaced
+    ? () => replacementBy(filter, attribute, parts)
+    : (one: Value) => merged(one, parts)
+  const after = before.map((one, index) => (chosen[index] ? changed(one) : one))
   const newest = after.filter((_, index) => chosen[index])
   set(draft, attribute.name, distinct(onePrimary(after, newest).map(withoutNothing)))
+  return undefined
 }
-
-/** A part that became nothing is not there. */
-const withoutNothing = (one: Value): Value =>
-  isComplex(one)
-    ? Object.fromEntries(Object.entries(one).filter(([, part]) => part !== undefined))
-    : one
 
 /** Entra ID removes by the path of a list and a list of values: by their `value`, else by all parts that are given. */
 const isNamedIn = (values: readonly Complex[], one: Value): boolean =>
@@ -160,24 +213,23 @@ const changeSingle = (draft: Draft, { op, value }: Change, { attribute, sub }: T
   set(draft, attribute.name, isComplex(after) ? withoutNothing(merged(before ?? {}, after)) : after)
 }
 
-const changeAt = (draft: Draft, change: Change, target: Target): void => {
+const changeAt = (draft: Draft, change: Change, target: Target): Made | undefined => {
   const { attribute } = target
   if (change.op === 'remove' && attribute.required && !target.filter && !target.sub)
     throw mutability(`${attribute.name} is required and stays (RFC 7644 §3.5.2.2)`)
-  if (!attribute.multiValued) changeSingle(draft, change, target)
-  else if (change.op === 'remove') removeFromList(draft, change, target)
-  else changeList(draft, change, target)
+  if (attribute.multiValued && change.op !== 'remove') return changeList(draft, change, target)
+  if (attribute.multiValued) removeFromList(draft, change, target)
+  else changeSingle(draft, change, target)
+  return undefined
 }
 
-const changeExtension = (draft: Draft, change: Change, target: Target): void => {
+const changeExtension = (draft: Draft, change: Change, target: Target): Made | undefined => {
   const { extension } = target
-  if (!extension) {
-    changeAt(draft, change, target)
-    return
-  }
+  if (!extension) return changeAt(draft, change, target)
   const inner = { ...(draft[extension.id] as Draft | undefined) }
-  changeAt(inner, change, target)
+  const made = changeAt(inner, change, target)
   set(draft, extension.id, inner)
+  return made
 }
 
 export const applyChanges = async (
@@ -187,11 +239,14 @@ export const applyChanges = async (
 ): Promise<Resource> => {
   const draft: Draft = { ...resource }
   const pace = createPace()
+  const made: Made[] = []
   for (const change of changes) {
     if (pace.over()) await pace.rest()
     const { place, op, value } = change
-    if (!('whole' in place)) changeExtension(draft, change, place)
-    else if (op === 'remove' || value === null) delete draft[place.whole.id]
+    if (!('whole' in place)) {
+      const fresh = changeExtension(draft, change, place)
+      if (fresh) made.push(fresh)
+    } else if (op === 'remove' || value === null) delete draft[place.whole.id]
     else {
       if (!isComplex(value)) throw invalidValue(`${place.whole.id} must be an object`)
       for (const [name, inner] of Object.entries(value)) {
@@ -206,6 +261,7 @@ export const applyChanges = async (
       }
     }
   }
+  for (const one of made) refuseWithoutContent(draft, one)
   refuseWithoutRequired(type, draft)
   return draft
 }
