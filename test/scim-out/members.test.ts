@@ -291,4 +291,77 @@ describe.each(anyBackend)('changes of members at a SCIM target on $name', (backe
     expect(world.peer.membersOf('Crew')).toEqual(['cid'])
     expect(await waiting()).toBe(0)
   })
+
+  describe('of a group whose members are more than 4 MiB', () => {
+    const strangers = Array.from({ length: 30_000 }, (_, n) => ({
+      value: `stranger-${n}`.padEnd(150, 'x'),
+    }))
+    const large = (): Fault => {
+      const crew = world.peer.group('Crew')
+      return {
+        status: 200,
+        body: { ...crew, members: [...(crew?.['members'] ?? []), ...strangers] },
+      }
+    }
+    const hasMembers = ({ path, query }: Asked): boolean =>
+      path.startsWith('/Groups') && !query.includes('excludedAttributes=members')
+
+    it('are sent once, to a target that answers each change with the whole group', async () => {
+      await fill({}, 'ada', 'bea')
+      world.peer.fail(({ method }) => (method === 'PATCH' ? large() : undefined))
+      users.set('cyd', await world.addUser('cyd'))
+      await member('cyd', 'PUT')
+      await member('ada', 'DELETE')
+      await world.settled()
+      await later(10 * minute)
+      expect(await waiting()).toBe(0)
+      expect(world.peer.asked.flatMap(namedBy)).toEqual([
+        { op: 'add', id: idAt('cyd') },
+        { op: 'remove', id: idAt('ada') },
+      ])
+    })
+
+    it('are read where a change is refused', async () => {
+      await fill({}, 'ada', 'bea')
+      lose('ada')
+      const refuse = strict(400)
+      world.peer.fail((asked) =>
+        asked.method === 'GET' && hasMembers(asked) ? large() : refuse(asked),
+      )
+      await member('ada', 'DELETE')
+      await world.settled()
+      expect(await waiting()).toBe(0)
+    })
+
+    it('are not asked for where the group is found by its name', async () => {
+      await fill({}, 'ada')
+      const [crew] = [...world.peer.groups.values()]
+      await world.send('DELETE', `/scim-targets/${target}`)
+      world.peer.fail((asked) =>
+        asked.method === 'GET' && hasMembers(asked)
+          ? { status: 200, body: 'x'.repeat(5_000_000) }
+          : undefined,
+      )
+      target = await world.target()
+      await world.settled()
+      expect(await waiting()).toBe(0)
+      expect([...world.peer.groups.keys()]).toEqual([crew?.id])
+    })
+
+    it('holds up no other resource where it cannot be read', async () => {
+      await fill({}, 'ada', 'bea')
+      lose('ada')
+      const refuse = strict(400)
+      world.peer.fail((asked) =>
+        asked.method === 'GET' && hasMembers(asked)
+          ? { status: 200, body: 'x'.repeat(20_000_000) }
+          : refuse(asked),
+      )
+      await member('ada', 'DELETE')
+      await world.send('POST', '/groups', { name: 'Zeta' })
+      await world.settled()
+      expect(await waiting()).toBe(1)
+      expect(world.peer.group('Zeta')).toBeDefined()
+    })
+  })
 })

@@ -31,6 +31,8 @@ export interface OutgoingRequest {
   maxBytes?: number | undefined
   /** The answer is its status and headers: of the body, `maxBytes` at most are read, and neither kept nor waited for. */
   dropBody?: boolean | undefined
+  /** A body beyond `maxBytes` ends there, and is no error: the caller needs no more of it. */
+  cutBody?: boolean | undefined
   /** Narrows what is allowed in general; it cannot widen it. */
   schemes?: readonly Scheme[] | undefined
   /** Gives up when the caller does. */
@@ -125,6 +127,7 @@ export function createOutgoing({
           return receive(response, url.host, {
             maxBytes: request.maxBytes ?? maxBytes,
             dropBody: request.dropBody ?? false,
+            cutBody: request.cutBody ?? false,
           })
         })
       const work = beforeAbort(exchange(), signal).catch((error: unknown) => {
@@ -184,11 +187,15 @@ async function beforeAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T>
 async function receive(
   response: Dispatcher.ResponseData,
   host: string,
-  { maxBytes, dropBody }: { readonly maxBytes: number; readonly dropBody: boolean },
+  {
+    maxBytes,
+    dropBody,
+    cutBody,
+  }: { readonly maxBytes: number; readonly dropBody: boolean; readonly cutBody: boolean },
 ): Promise<OutgoingResponse> {
   // Read to its end, a short body leaves a connection for the next request; the time limit holds for it too.
   if (dropBody) response.body.dump({ limit: maxBytes }).catch(() => undefined)
-  const body = dropBody ? new Uint8Array() : await bodyOf(response, host, maxBytes)
+  const body = dropBody ? new Uint8Array() : await bodyOf(response, host, maxBytes, cutBody)
   const headers: Record<string, string> = {}
   for (const [name, value] of Object.entries(response.headers)) {
     headers[name] = Array.isArray(value) ? value.join(', ') : (value ?? '')
@@ -200,12 +207,14 @@ async function bodyOf(
   { body }: Dispatcher.ResponseData,
   host: string,
   maxBytes: number,
+  isCut: boolean,
 ): Promise<Uint8Array> {
   const chunks: Uint8Array[] = []
   let size = 0
-  // Leaving the loop by an error destroys the body and with it the connection.
+  // Leaving the loop early destroys the body and with it the connection.
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     size += chunk.length
+    if (size > maxBytes && isCut) return Buffer.concat([...chunks, chunk]).subarray(0, maxBytes)
     if (size > maxBytes) {
       throw new OutgoingError('outgoing.size', host, `the answer has more than ${maxBytes} bytes`)
     }

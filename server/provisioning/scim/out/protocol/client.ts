@@ -38,6 +38,8 @@ export interface ScimClientParts {
 const mediaType = 'application/scim+json'
 const timeoutMs = 15_000
 const largestAnswer = 4 * 1024 * 1024
+/** A group with its members, some 80,000 of them. */
+const largestGroup = 4 * largestAnswer
 const longestDetail = 200
 const longestId = 500
 
@@ -74,6 +76,12 @@ const successOf = (body: Uint8Array): object | undefined | 'none' => {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
 }
 
+/** The same of an answer that may have been cut off. */
+const isSuccess = (body: Uint8Array): boolean =>
+  body.length < largestAnswer
+    ? successOf(body) !== undefined
+    : Buffer.from(body.subarray(0, 100)).toString('utf8').trimStart().startsWith('{')
+
 /** With an id that can be stored, and be a part of an address. */
 const isResource = (value: unknown): value is RemoteResource => {
   const id = (value as { id?: unknown } | null)?.id
@@ -92,6 +100,7 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
     method: OutgoingRequest['method'],
     path: string,
     body: unknown,
+    limits: Pick<OutgoingRequest, 'maxBytes' | 'cutBody'>,
   ) => {
     await awaitTurn(signal)
     try {
@@ -105,40 +114,69 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
         },
         body: body === undefined ? undefined : JSON.stringify(body),
         timeoutMs,
-        maxBytes: largestAnswer,
+        ...limits,
         signal,
       })
     } catch (error) {
-      if (error instanceof OutgoingError) throw new ScimRefusal(error.message, null)
-      throw error
+      if (!(error instanceof OutgoingError)) throw error
+      // Other resources have shorter answers.
+      throw new ScimRefusal(error.message, error.code === 'outgoing.size' ? 502 : null)
     }
   }
 
-  const send = async (
+  /** The body of a success, and the words for it. */
+  const exchange = async (
     method: NonNullable<OutgoingRequest['method']>,
     path: string,
-    body?: unknown,
-  ): Promise<unknown> => {
+    body: unknown,
+    limits: Pick<OutgoingRequest, 'maxBytes' | 'cutBody'>,
+  ): Promise<{ readonly success: Uint8Array; readonly what: string }> => {
     let token = await tokens.of(target, signal)
-    let answer = await once(token, method, path, body)
+    let answer = await once(token, method, path, body, limits)
     // An access token may have been revoked before its time.
     if (answer.status === 401 && tokens.drop(target, token)) {
       token = await tokens.of(target, signal)
-      answer = await once(token, method, path, body)
+      answer = await once(token, method, path, body, limits)
     }
     const { status, headers } = answer
     const what = `${method} ${path.replace(/\?.*$/, '')} is answered ${status}`
-    if (status >= 200 && status < 300) {
-      const success = successOf(answer.body)
-      if (success === undefined) throw new ScimRefusal(`${what} with something else than SCIM`, 502)
-      return success === 'none' ? null : success
-    }
+    if (status >= 200 && status < 300) return { success: answer.body, what }
     throw new ScimRefusal(
       `${what}${detailOf(jsonOf(answer.body), token)}`,
       status,
       retryAfterOf(headers['retry-after'], now()),
     )
   }
+
+  const notScim = (what: string): ScimRefusal =>
+    new ScimRefusal(`${what} with something else than SCIM`, 502)
+
+  const send = async (
+    method: 'GET' | 'POST',
+    path: string,
+    body?: unknown,
+    maxBytes = largestAnswer,
+  ): Promise<object | null> => {
+    const { success, what } = await exchange(method, path, body, { maxBytes })
+    const read = successOf(success)
+    if (read === undefined) throw notScim(what)
+    return read === 'none' ? null : read
+  }
+
+  /** The answer may be a group with all of its members: of that, the beginning is enough. */
+  const write = async (
+    method: 'PATCH' | 'PUT' | 'DELETE',
+    path: string,
+    body?: unknown,
+  ): Promise<void> => {
+    const limits = { maxBytes: largestAnswer, cutBody: true }
+    const { success, what } = await exchange(method, path, body, limits)
+    if (!isSuccess(success)) throw notScim(what)
+  }
+
+  /** Where they are not needed: they may be many (RFC 7644 §3.9). */
+  const withoutMembers = (type: ResourceType): Readonly<Record<string, string>> =>
+    type === 'Groups' && target.profile.answersMembers ? { excludedAttributes: 'members' } : {}
 
   const at = (type: ResourceType, id: string): string => `/${type}/${encodeURIComponent(id)}`
 
@@ -160,8 +198,12 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
     }
   }
 
-  const read = async (type: ResourceType, id: string): Promise<RemoteResource> => {
-    const found = await send('GET', at(type, id))
+  const readAs = async (
+    path: string,
+    type: ResourceType,
+    maxBytes?: number,
+  ): Promise<RemoteResource> => {
+    const found = await send('GET', path, undefined, maxBytes)
     if (!isResource(found))
       throw new ScimRefusal(`GET /${type} is answered without an id that can be used`, 502)
     return found
@@ -176,7 +218,10 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
       attribute: string,
       value: string,
     ): Promise<RemoteResource | undefined> => {
-      const { resources } = await list(type, { filter: `${attribute} eq ${quoted(value)}` })
+      const { resources } = await list(type, {
+        filter: `${attribute} eq ${quoted(value)}`,
+        ...withoutMembers(type),
+      })
       // Some targets ignore a filter that they do not know: what they answer is compared again.
       const same = resources.filter(
         (one) => String(one[attribute]).toLowerCase() === value.toLowerCase(),
@@ -184,11 +229,13 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
       return same.length === 1 ? same[0] : undefined
     },
 
-    read,
+    read: (type: ResourceType, id: string): Promise<RemoteResource> =>
+      readAs(at(type, id), type, type === 'Groups' ? largestGroup : largestAnswer),
 
     exists: async (type: ResourceType, id: string): Promise<boolean> => {
       try {
-        await read(type, id)
+        const query = new URLSearchParams(withoutMembers(type)).toString()
+        await readAs(query === '' ? at(type, id) : `${at(type, id)}?${query}`, type)
         return true
       } catch (error) {
         if (isMissing(error)) return false
@@ -223,15 +270,15 @@ export const createScimClient = (target: ScimTargetInUse, parts: ScimClientParts
     },
 
     patch: (type: ResourceType, id: string, operations: readonly (PatchOperation | object)[]) =>
-      send('PATCH', at(type, id), {
+      write('PATCH', at(type, id), {
         schemas: ['urn:ietf:params:scim:api:messages:2.0:PatchOp'],
         Operations: operations,
       }),
 
     replace: (type: ResourceType, id: string, resource: object) =>
-      send('PUT', at(type, id), { ...resource, id }),
+      write('PUT', at(type, id), { ...resource, id }),
 
-    remove: (type: ResourceType, id: string) => send('DELETE', at(type, id)),
+    remove: (type: ResourceType, id: string) => write('DELETE', at(type, id)),
   }
 }
 
