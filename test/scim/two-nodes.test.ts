@@ -1,9 +1,9 @@
-/** Several nodes: each keeps what it read of a sender's token, and none of them for longer than the token lives. */
+/** Several nodes: each keeps what it read, and none decides by it alone. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { backends } from '../support/backends.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import { senderOf } from './sender.ts'
+import { groupSchema, senderOf } from './sender.ts'
 
 describe.each(backends)('a sender at two nodes on $name', (backend) => {
   let one: TestServer
@@ -31,6 +31,32 @@ describe.each(backends)('a sender at two nodes on $name', (backend) => {
       expect(await statuses()).toEqual([200, 200])
       await one.admin.send('DELETE', `${path}/${body.id}`)
       expect(await statuses()).toEqual([401, 401])
+    }
+  })
+
+  it('makes and renames groups whose names differ in case alone once (RFC 7643 §7, uniqueness)', async () => {
+    const { body } = await one.admin.send('POST', '/admin/realms/acme/provisioning/scim-tokens', {})
+    const nodes = [one, other].map((node) => senderOf(node, 'acme', body))
+    const statuses = (answers: readonly { status: number }[]) =>
+      answers.map(({ status }) => status).sort()
+    for (let round = 0; round < 5; round += 1) {
+      const [first, second] = await Promise.all(
+        [`Émile ${round}`, `éMILE ${round}`].map((displayName, n) =>
+          nodes[n]?.send('POST', '/Groups', { schemas: [groupSchema], displayName }),
+        ),
+      )
+      expect(statuses([first, second].flatMap((one) => one ?? []))).toEqual([201, 409])
+      const made = await Promise.all(nodes.map((node, n) => node.group(`Other ${round} ${n}`)))
+      const renamed = await Promise.all(
+        nodes.map((node, n) =>
+          node.patch(`/Groups/${made[n].id}`, {
+            op: 'replace',
+            path: 'displayName',
+            value: `${n === 0 ? 'ZOË' : 'Zoë'} ${round}`,
+          }),
+        ),
+      )
+      expect(statuses(renamed)).toEqual([200, 409])
     }
   })
 })
