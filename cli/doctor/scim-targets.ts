@@ -6,6 +6,7 @@ import { complete } from '#schemas/normalize.ts'
 import { error, type Finding } from '#schemas/wire/findings.ts'
 import type { Connection } from '../client/connect.ts'
 import { isProblem } from '../client/http/errors.ts'
+import { shellWord } from '../shell-word.ts'
 import { findingOf } from './machine.ts'
 
 const checkOne = async (
@@ -24,7 +25,7 @@ const checkOne = async (
             error(
               'scim-sync',
               lastError,
-              `compare with \`iamctl scim reconcile ${name} --dry-run\``,
+              `compare with \`iamctl scim reconcile ${shellWord(name)} --dry-run\``,
             ),
           ]
         : []

@@ -3,6 +3,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { packageFile } from '../package-files.ts'
+import { shellWord } from '../shell-word.ts'
 import type { Remote } from './remote.ts'
 
 export interface Wish {
@@ -47,8 +48,6 @@ const fillLines = (text: string, name: string, line: string | null): string =>
     line === null ? '' : `${indent}${line}\n`,
   )
 
-const shellQuoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
-
 const fillPlace = (text: string, wish: Wish): string => {
   const { within } = wish
   const orNone = (line: string): string | null => (within === '' ? null : line)
@@ -60,7 +59,7 @@ const fillPlace = (text: string, wish: Wish): string => {
     orNone(`paths: [${quoted(`${within}/**`)}, ${quoted(pipelinePath(wish))}]`),
   )
   filled = fillLines(filled, '__CHANGES__', orNone(`changes: [${quoted(`${within}/**/*`)}]`))
-  filled = fillLines(filled, '__CD__', orNone(`- ${quoted(`cd ${shellQuoted(within)}`)}`))
+  filled = fillLines(filled, '__CD__', orNone(`- ${quoted(`cd ${shellWord(within)}`)}`))
   filled = fillLines(
     filled,
     '__DEFAULTS__',

@@ -5,6 +5,7 @@
 
 import { isObject } from '#schemas/json-schema.ts'
 import { kinds } from '#schemas/registry.ts'
+import { shellWord } from '../shell-word.ts'
 
 export interface OwnFile {
   /** Follows the name of the file. */
@@ -14,7 +15,7 @@ export interface OwnFile {
 
 const savedPlan: OwnFile = {
   is: 'is a saved plan',
-  hint: (file) => `apply it with \`iamctl apply --plan ${file}\``,
+  hint: (file) => `apply it with \`iamctl apply --plan ${shellWord(file)}\``,
 }
 
 const printedPlan: OwnFile = {

@@ -5,6 +5,7 @@ import { command } from '../../invocation/command.ts'
 import { argument } from '../../invocation/operand.ts'
 import { openRealm } from '../../invocation/realm.ts'
 import { realmFlags } from '../../invocation/shared-flags.ts'
+import { shellWord } from '../../shell-word.ts'
 import { note } from '../../views/human/elements/note.ts'
 import { printJson } from '../../views/json/json.ts'
 import { organizationArgument } from './place.ts'
@@ -24,7 +25,9 @@ export const revokeInvitation = command({
       throw new CommandError(
         exitCodes.error,
         `no open invitation "${name}" to organization ${organization}`,
-        { hint: `list open invitations: iamctl invitations list ${organization} --realm ${realm}` },
+        {
+          hint: `list open invitations: iamctl invitations list ${shellWord(organization)} --realm ${realm}`,
+        },
       )
     await api.invitations.revoke({ realm, organization }, revoked.id)
     return { realm, organization, revoked }

@@ -7,6 +7,7 @@ import { flags, toggle } from '../../invocation/flags.ts'
 import { argument } from '../../invocation/operand.ts'
 import { openRealm } from '../../invocation/realm.ts'
 import { realmFlags } from '../../invocation/shared-flags.ts'
+import { shellWord } from '../../shell-word.ts'
 import { note } from '../../views/human/elements/note.ts'
 import { printJson } from '../../views/json/json.ts'
 import { webhookArgument } from './named.ts'
@@ -23,7 +24,7 @@ Examples:
   run: async (call, webhook, id) => {
     if ((id === undefined) === !call.flags.failed)
       throw new CommandError(exitCodes.error, 'name a delivery, or all that failed with --failed', {
-        hint: `\`iamctl webhooks deliveries ${webhook}\` shows them`,
+        hint: `\`iamctl webhooks deliveries ${shellWord(webhook)}\` shows them`,
       })
     const { api, realm } = await openRealm(call)
     const failed = { status: 'FAILED', limit: Number.POSITIVE_INFINITY }

@@ -5,6 +5,7 @@
 
 import { kindNamed } from '#schemas/registry.ts'
 import { madeSecrets } from '#schemas/rules/made-secrets.ts'
+import { shellWord } from '../../shell-word.ts'
 import { nameOf } from '../names.ts'
 import type { Change, Plan, PlanWarning, RealmPlan } from '../plan.ts'
 
@@ -12,8 +13,8 @@ const code = 'secret-not-kept'
 
 /** What gives a document another one, which is shown. */
 const commands: Readonly<Record<string, (key: string) => string>> = {
-  client: (key) => `clients secret ${key} --rotate`,
-  webhook: (key) => `webhooks secret ${key}`,
+  client: (key) => `clients secret ${shellWord(key)} --rotate`,
+  webhook: (key) => `webhooks secret ${shellWord(key)}`,
 }
 
 /** Pointers of the secrets that a change creates without giving them. */

@@ -1,6 +1,7 @@
 /** The files that `iamctl init` has written, and the next steps. */
 
 import type { Begun } from '../../../init/begin.ts'
+import { shellWord } from '../../../shell-word.ts'
 import { printErr, printOut } from '../../streams.ts'
 import { harmless, onErr } from '../elements/text.ts'
 
@@ -19,11 +20,11 @@ const keptFiles = ({ kept, notIgnored }: Begun): string[] => [
 
 const nextSteps = (begun: Begun): string[] => [
   `Realm ${begun.realm} is ready to be applied. Next steps:`,
-  ...(begun.folder === '.' ? [] : [`  cd ${begun.folder}`]),
+  ...(begun.folder === '.' ? [] : [`  cd ${shellWord(begun.folder)}`]),
   ...table([
     ['iamctl validate', 'offline check, every problem with its line'],
     ['iamctl dev', 'try it on this machine: secrets are generated, every save is applied'],
-    [`iamctl login --server ${begun.server}`, 'sign in'],
+    [`iamctl login --server ${shellWord(begun.server)}`, 'sign in'],
     ['iamctl plan', 'show the changes'],
     ['iamctl apply', 'apply them'],
   ]),

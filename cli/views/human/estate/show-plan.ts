@@ -5,6 +5,7 @@ import type { ChangesetChange, Impact } from '#schemas/wire/wire.ts'
 import type { RealmResult } from '../../../apply/apply-plan.ts'
 import { failureOf } from '../../../failure.ts'
 import { type Plan, summaryOfCounts, totalOf } from '../../../planning/plan.ts'
+import { shellWord } from '../../../shell-word.ts'
 import { toldLines } from '../../plan/told-lines.ts'
 import { appliedText, countsText } from '../../plan/words.ts'
 import { printErr, printOut } from '../../streams.ts'
@@ -35,7 +36,7 @@ export const showChanges = (
 
 export const showSaved = (file: string): void =>
   printErr(
-    `Saved the plan to ${harmless(file)}. To do exactly this:\n    iamctl apply --plan ${harmless(file)}`,
+    `Saved the plan to ${harmless(file)}. To do exactly this:\n    iamctl apply --plan ${shellWord(harmless(file))}`,
   )
 
 const realmLine = (result: RealmResult): string => {
