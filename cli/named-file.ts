@@ -11,6 +11,20 @@ export const unreadable = (file: string, error: unknown): CommandError =>
     cause: error,
   })
 
+const fullDisk: readonly unknown[] = ['ENOSPC', 'EDQUOT']
+
+/** The system names no file where a write fails, such as on a full disk; an error that names one stays as it is. */
+export const unwritable = (file: string, error: unknown): unknown => {
+  if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error
+  const isFull = fullDisk.includes(error.code)
+  if ('path' in error && !isFull) return error
+  const reason = isFull ? 'the disk is full' : error.message
+  return new CommandError(exitCodes.error, `${harmless(file)} cannot be written: ${reason}`, {
+    hint: isFull ? 'free space, or name another file' : 'check the file system',
+    cause: error,
+  })
+}
+
 export const readNamed = async (file: string): Promise<Buffer> => {
   try {
     return await readFile(file)

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { chmodSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { makeFolder } from './make-folder.ts'
+import { unwritable } from './named-file.ts'
 
 export const makePrivateFolder = (folder: string): void => {
   makeFolder(folder, 0o700)
@@ -21,7 +22,7 @@ export const writePrivateFile = (file: string, text: string): void => {
     renameSync(next, file)
   } catch (error) {
     rmSync(next, { force: true })
-    throw error
+    throw unwritable(file, error)
   }
 }
 

@@ -3,6 +3,7 @@
 import { randomBytes } from 'node:crypto'
 import { open, realpath, rename, rm, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { unwritable } from '../named-file.ts'
 
 export const replaceText = async (path: string, text: string): Promise<void> => {
   // A link stays one: what it leads to is replaced.
@@ -21,6 +22,6 @@ export const replaceText = async (path: string, text: string): Promise<void> => 
     await rename(next, file)
   } catch (error) {
     await rm(next, { force: true })
-    throw error
+    throw unwritable(path, error)
   }
 }

@@ -119,9 +119,13 @@ export const beginEstate = async (
       },
     )
   const packed = packs ? await packItself(env) : undefined
-  for (const { below, path, text } of texts)
-    await writeBelow(below, path, text, { overwrite: false })
-  if (packed !== undefined) await writeBelow(folder, packedPath, packed, { overwrite: false })
+  await writeBelow(
+    [
+      ...texts.map(({ below, path, text }) => ({ folder: below, name: path, text })),
+      ...(packed === undefined ? [] : [{ folder, name: packedPath, text: packed }]),
+    ],
+    { overwrite: false },
+  )
   return {
     folder: relative(process.cwd(), folder) || '.',
     template: wish.template,

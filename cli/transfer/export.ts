@@ -72,7 +72,10 @@ export const writeExport = async (
   const texts = namesFile(out)
     ? [...files.values()].map((content) => [basename(out), content] as const)
     : [...files]
-  for (const [name, content] of texts) await writeBelow(below, name, content, { overwrite })
+  await writeBelow(
+    texts.map(([name, text]) => ({ folder: below, name, text })),
+    { overwrite },
+  )
   note(
     call,
     `realm ${realm}, revision ${exported.revision}: ${texts.map(([name]) => join(below, name)).join(', ')}`,

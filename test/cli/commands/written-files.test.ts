@@ -1,5 +1,13 @@
 /** Files that `plan --out` and `export --out` write: where they are named, and over nothing that is not theirs. */
-import { chmodSync, existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newEstate, newRealm } from './fixture/estate.ts'
@@ -92,6 +100,26 @@ describe('export --out', () => {
       expect(stderr).toContain(reason)
     }
     expect(readFileSync(path('realm.yaml'), 'utf8')).toBe(text)
+  })
+
+  it('writes all files or none, and those that are replaced keep their mode', async () => {
+    const { run, path, realm } = await setUp()
+    writeFileSync(path('more.yaml'), `realm: ${realm}\ngroups: [{ name: Staff }]\n`)
+    expect((await run('apply more.yaml --auto-approve')).code).toBe(0)
+    const folder = `made/${realm}`
+    const roles = path(`${folder}/roles.yaml`)
+    mkdirSync(path(folder), { recursive: true })
+    writeFileSync(roles, 'mine')
+    chmodSync(roles, 0o640)
+    const refused = await run(`export --realm ${realm} --split --out made`)
+    expect(refused.code).toBe(1)
+    expect(refused.stderr).toContain('roles.yaml exists')
+    expect(readdirSync(path(folder))).toEqual(['roles.yaml'])
+    const replaced = await run(`export --realm ${realm} --split --out made --overwrite`)
+    expect(replaced.code, replaced.stderr).toBe(0)
+    expect(readdirSync(path(folder)).sort()).toEqual(['groups.yaml', 'roles.yaml'])
+    expect(readFileSync(roles, 'utf8')).toContain('- name: a')
+    expect(statSync(roles).mode & 0o777).toBe(0o640)
   })
 })
 

@@ -2,11 +2,12 @@
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
+import { execa } from 'execa'
 import { load as parseYaml } from 'js-yaml'
 import { afterAll, describe, expect, it, onTestFinished } from 'vitest'
 import { pipelineNames, templateNames } from '#cli/commands/estate/init.ts'
 import { createProgram } from '#cli/program.ts'
-import { newHome } from '../../../support/processes/cli.ts'
+import { bundle, newHome } from '../../../support/processes/cli.ts'
 import { newRealm } from '../fixture/estate.ts'
 import { adminHome, freshHome, startWorld } from '../fixture/fixture.ts'
 import { generatedJobs, openRunner, trusting } from '../workload/runner.ts'
@@ -162,6 +163,28 @@ describe('init', () => {
     expect(stderr).toContain('INTRANET_SECRET')
     const schema = readFileSync(join(folder, 'shop/.iamctl/realm.schema.json'), 'utf8')
     expect(JSON.parse(schema).title).toBe('A realm of iamctl')
+  })
+
+  it('names the folder as one word of the shell', async () => {
+    const { run } = home()
+    const { stderr } = await run(['init', "Bob's shop", '--realm', 'shop'])
+    expect(stderr).toContain("  cd 'Bob'\\''s shop'\n")
+  })
+
+  it('leaves no file where one cannot be written', async () => {
+    const { folder, env } = home()
+    // A limit takes the place of a full disk: the schema for editors does not fit.
+    const command = ['-c', 'ulimit -f 64; exec "$@"', 'bash', process.execPath, bundle]
+    const { exitCode, stderr } = await execa('bash', [...command, 'init', 'shop'], {
+      cwd: folder,
+      env,
+      extendEnv: false,
+      reject: false,
+    })
+    expect(exitCode, stderr).toBe(1)
+    expect(stderr).toMatch(/^iamctl: \S+realm\.schema\.json cannot be written: EFBIG/)
+    const left = readdirSync(join(folder, 'shop'), { recursive: true, withFileTypes: true })
+    expect(left.filter((entry) => entry.isFile())).toEqual([])
   })
 
   it('overwrites nothing, and then writes nothing', async () => {
