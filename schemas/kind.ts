@@ -87,7 +87,11 @@ export const keyOf = (
 ): string => {
   if (kind.shape === 'singleton') return kind.kind
   const own = kind.keyFields
-    .map((field) => String(doc[field] ?? kind.spec.properties?.[field]?.default ?? ''))
+    .map((field) => {
+      const value = doc[field] ?? kind.spec.properties?.[field]?.default ?? ''
+      // A file may hold a list or a map there, which names nothing.
+      return typeof value === 'object' ? '' : String(value)
+    })
     .join('/')
   return kind.parentKind === null ? own : keyBelow(kind, parentKey, own)
 }

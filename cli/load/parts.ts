@@ -74,7 +74,7 @@ const realmOf = (document: Node, diagnostics: Diagnostic[]): string | undefined 
     'realm-name',
     `the name of a realm is text, and this is ${describe(named)}`,
     named,
-    'put it in quotes',
+    named.type === 'scalar' ? 'put it in quotes' : 'write one name: "realm: NAME"',
   )
 }
 

@@ -8,15 +8,15 @@ import { type Doc, isObject, type JsonSchema, pointerSegment } from '#schemas/js
 import { keyOf } from '#schemas/kind.ts'
 import { own } from '#schemas/own.ts'
 import { seedOf } from '#schemas/realm/seeds.ts'
-import { kindNamed, kinds } from '#schemas/registry.ts'
+import { kinds } from '#schemas/registry.ts'
 import { nearest } from '#schemas/text/typos.ts'
 import { realmView } from '#schemas/views.ts'
 import { propertySchema } from '#schemas/walk.ts'
 import { onlyReference, parseTemplate } from '../load/variables/template.ts'
-import { plainValue } from '../load/yaml/scalars.ts'
 import { compiled } from './compiled.ts'
 import { didYouMean, type Finding } from './finding.ts'
 import { locate, segmentsOf, valueAt } from './locate.ts'
+import { typeHint } from './type-hints.ts'
 
 export interface SchemaFindings {
   readonly findings: readonly Finding[]
@@ -82,43 +82,23 @@ const choices = (schema: JsonSchema): string[] =>
   )
 
 /** What helps beyond the message, where the value itself tells what was meant. */
-const hintFor = (error: ErrorObject, schema: JsonSchema, value: unknown): string | undefined => {
+const hintFor = (
+  error: ErrorObject,
+  schema: JsonSchema,
+  value: unknown,
+  nameField: string | undefined,
+): string | undefined => {
   if (error.keyword === 'enum' && typeof value === 'string')
     return didYouMean(nearest(value, choices(schema))).hint
   if (error.keyword === 'format' && schema.format === 'redirect-uri' && typeof value === 'string')
     return redirectHint(value)
-  if (error.keyword !== 'type' || schema['x-secret'] || schema.enum) return undefined
-  const types = [schema.type ?? []].flat()
-  if (types.includes('string') && (typeof value === 'number' || typeof value === 'boolean'))
-    // Without the value: 007 and 1.10 have been read as 7 and 1.1.
-    return 'put it in quotes'
-  if (types.includes('array') && value === null)
-    return 'leave it out to keep the current entries, or write [] for none'
-  // A dash would need a line of its own: `roles: - reader` is no YAML.
-  if (types.includes('array') && typeof value === 'string')
-    return `put it in brackets: ${/^[\w/][\w./:@-]{0,60}(?<!:)$/.test(value) ? `[${value}]` : '[…]'}`
-  if (schema.format === 'event-types' && Array.isArray(value))
-    return 'write the event types as one text, with commas between them'
-  if (types.includes('array') && isObject(value)) {
-    const kind = schema.items?.['x-ref']?.kind
-    if (kind === undefined) return 'begin each entry with "- "'
-    const { parentKind } = kindNamed(kind)
-    // A group is named by its path: the kind is its own parent.
-    const parent = parentKind === kind ? '' : parentKind?.toUpperCase()
-    return `write a list of names: [${parent === undefined ? 'NAME' : `${parent}/NAME`}]`
-  }
-  if (typeof value !== 'string' || types.includes('object')) return undefined
-  if (types.includes('boolean') && /^(?:y|yes|n|no|on|off)$/i.test(value))
-    return 'write true or false: others are text'
-  const unquoted = plainValue(value)
-  return types.includes(Number.isInteger(unquoted) ? 'integer' : typeof unquoted)
-    ? `take the quotes away: ${value}`
-    : undefined
+  return error.keyword === 'type' && !schema.enum ? typeHint(schema, value, nameField) : undefined
 }
 
 const messageFor = (error: ErrorObject, schema: JsonSchema, value: unknown): string => {
-  if (error.keyword === 'type') return typeMessage(schema, value)
-  if (error.keyword === 'enum') return `must be one of ${choices(schema).join(', ')}`
+  if (error.keyword === 'type' && !schema.enum) return typeMessage(schema, value)
+  if (error.keyword === 'type' || error.keyword === 'enum')
+    return `must be one of ${choices(schema).join(', ')}`
   const message = fieldErrors([error])[0]?.message ?? 'is not valid'
   return message.replace('must NOT', 'must not')
 }
@@ -126,6 +106,12 @@ const messageFor = (error: ErrorObject, schema: JsonSchema, value: unknown): str
 const typeMessage = (schema: JsonSchema, value: unknown): string => {
   const expected = [schema.type ?? []].flat().filter((type) => type !== 'null')
   return `must be ${expected.map((type) => words[type] ?? type).join(' or ')}, and is ${nameOfType(value)}`
+}
+
+/** The field that names an entry, where the pointer leads to one, or to the list of them. */
+const nameFieldAt = (pointer: string): string | undefined => {
+  const { kind, rest } = locate(pointer)
+  return rest.length === 0 && kind?.shape !== 'singleton' ? kind?.keyFields[0] : undefined
 }
 
 /** An entry for a built-in document, or for one that was it, names only what it changes. */
@@ -186,7 +172,7 @@ export const createSchemaCheck = (): ((realm: Doc) => SchemaFindings) => {
         related: [{ message: 'first here', pointer: `${pointer}/${first}` }],
       }
     }
-    const hint = hintFor(error, schema, value)
+    const hint = hintFor(error, schema, value, nameFieldAt(pointer))
     const message = messageFor(error, schema, value)
     return { ...fault, message, ...(hint === undefined ? {} : { hint }) }
   }

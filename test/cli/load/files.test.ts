@@ -70,7 +70,8 @@ describe('a folder', () => {
 
   it('with a document that does not say its realm is an error there', async () => {
     using folder = createFolder({
-      'realms/a.yaml': '# c\nroles: []\n---\nrealm: a\n---\n- x\n---\nrealm: 7\n---\nrealm:\n',
+      'realms/a.yaml':
+        '# c\nroles: []\n---\nrealm: a\n---\n- x\n---\nrealm: 7\n---\nrealm:\n---\nrealm: [shop]\n',
     })
     const { realms, diagnostics } = await folder.load()
     expect(realms.map((one) => one.realm)).toEqual(['a'])
@@ -79,7 +80,10 @@ describe('a folder', () => {
       'realms/a.yaml:6:1 realm-document',
       'realms/a.yaml:8:8 realm-name',
       'realms/a.yaml:10:1 realm-missing',
+      'realms/a.yaml:12:8 realm-name',
     ])
+    const hints = diagnostics.filter(({ code }) => code === 'realm-name').map(({ hint }) => hint)
+    expect(hints).toEqual(['put it in quotes', 'write one name: "realm: NAME"'])
   })
 })
 
