@@ -16,15 +16,16 @@ export const exitCodes = {
 export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes]
 
 /** Shown in --help, in this order. */
-export const exitCodeHelp: readonly (readonly [ExitCode, string])[] = [
-  [0, 'done, or nothing to do'],
-  [1, 'error'],
-  [2, 'there are changes (plan --detailed-exitcode, drift)'],
-  [3, 'a file is not valid'],
-  [4, 'not signed in, or not permitted'],
-  [5, 'the server cannot be reached'],
-  [6, 'the plan is stale, or a document was changed concurrently'],
-  [7, 'a guard refused: too many deletions, a protected document, no files left'],
+export const exitCodeHelp: readonly (readonly [string, string])[] = [
+  ['0', 'done, or nothing to do'],
+  ['1', 'error'],
+  ['2', 'there are changes (plan --detailed-exitcode, drift)'],
+  ['3', 'a file is not valid'],
+  ['4', 'not signed in, or not permitted'],
+  ['5', 'the server cannot be reached'],
+  ['6', 'the plan is stale, or a document was changed concurrently or belongs to another estate'],
+  ['7', 'a guard refused: too many deletions, a protected document, no files left'],
+  ['130', 'ended by Ctrl-C (SIGINT); 143 by SIGTERM'],
 ]
 
 /** Ends a command: the message says what happened, the hint what to do next. */

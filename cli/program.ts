@@ -46,7 +46,7 @@ Global options may precede or follow the command; \`iamctl COMMAND --help\` expl
 Each is also a variable (IAMCTL_SERVER …). Precedence: flag, variable, context of iamctl.yaml, \`iamctl context use\`.
 
 Exit codes:
-${exitCodeHelp.map(([code, meaning]) => `  ${code}  ${meaning}`).join('\n')}`
+${exitCodeHelp.map(([code, meaning]) => `  ${code.padEnd(3)}  ${meaning}`).join('\n')}`
 
 /** Ctrl-C; what must be ended with care has its own way. */
 const endsByItself = new Set(['server', 'dev', 'reconcile'])

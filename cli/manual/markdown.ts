@@ -88,7 +88,7 @@ const indexPage = (groups: readonly DescribedGroup[]): string =>
     '',
     ...table(
       ['code', ''],
-      exitCodeHelp.map(([number, meaning]) => [String(number), cell(meaning)]),
+      exitCodeHelp.map(([number, meaning]) => [number, cell(meaning)]),
     ),
     '## Variables',
     '',

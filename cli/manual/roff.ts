@@ -72,7 +72,7 @@ export const manPage = (groups: readonly DescribedGroup[]): string =>
       ...commands.flatMap(commandLines),
     ]),
     '.SH EXIT STATUS',
-    ...exitCodeHelp.flatMap(([code, meaning]) => ['.TP', bold(String(code)), text(meaning)]),
+    ...exitCodeHelp.flatMap(([code, meaning]) => ['.TP', bold(code), text(meaning)]),
     '.SH ENVIRONMENT',
     text('A flag wins over its variable.'),
     ...variablesOf(groups).flatMap(([name, doc]) => ['.TP', bold(name), text(doc)]),

@@ -46,7 +46,7 @@ transaction, all or nothing. Other changes are reported in each round: kinds tha
 nothing. After a failure the interval doubles, up to five minutes.
 
 One loop runs per estate: a lock file excludes a second one (exit 6), and the server refuses a changeset that was planned on
-an older revision. SIGTERM and SIGINT end the loop after the apply in progress; a second signal ends it at once. With -o
+an older revision. SIGTERM and SIGINT end the loop after the apply in progress (exit 0); a second signal ends it at once. With -o
 json each round is one line.
 
 /healthz, /readyz and /metrics (Prometheus) answer at --listen.
