@@ -1,6 +1,6 @@
 /**
- * Entries that would change places, two of them or more in a circle. Files that say so look the same before and after their
- * apply, so that the next apply would change the names back.
+ * Renames that depend on each other, in a chain or in a circle. Files that rename in a circle look the same before and after
+ * their apply, so that the next apply would change the names back: they are refused.
  */
 
 import type { Kind } from '#schemas/kind.ts'
@@ -16,6 +16,7 @@ export const placesChange =
   'names cannot change places in one apply: the next one would change them back'
 export const placesHint = 'write a third name for one of them, apply, and then write its new name'
 
+/** Entries that would change places, two of them or more in a circle. */
 export const changingPlaces = <Entry extends Renamed>(renamed: readonly Entry[]): Set<Entry> => {
   const byKey = new Map(renamed.map((entry) => [placeKey(entry.kind.kind, entry.key), entry]))
   const found = new Set<Entry>()
@@ -34,4 +35,33 @@ export const changingPlaces = <Entry extends Renamed>(renamed: readonly Entry[])
     for (const one of way.slice(way.indexOf(next))) found.add(one)
   }
   return found
+}
+
+/**
+ * Entries whose rename an earlier apply has carried out: their key is taken, and the old one is free or has gone on to the
+ * entry before them in a chain. Without this, a document of the chain that was deleted by hand would be made of its neighbour.
+ */
+export const carriedOut = <Entry extends Renamed>(
+  renamed: readonly Entry[],
+  isTaken: (place: string) => boolean,
+): Set<Entry> => {
+  const byKey = new Map(renamed.map((entry) => [placeKey(entry.kind.kind, entry.key), entry]))
+  const before = ({ kind, renamedFrom }: Entry): Entry | undefined =>
+    byKey.get(placeKey(kind.kind, renamedFrom ?? ''))
+  const done = new Set<Entry>()
+  const walked = new Set<Entry>()
+  for (const start of renamed) {
+    const path: Entry[] = []
+    for (let next: Entry | undefined = start; next && !walked.has(next); next = before(next)) {
+      walked.add(next)
+      path.push(next)
+    }
+    for (const one of path.reverse()) {
+      const { kind, key, renamedFrom } = one
+      const above = before(one)
+      const isFree = !isTaken(placeKey(kind.kind, renamedFrom ?? ''))
+      if (isTaken(placeKey(kind.kind, key)) && (isFree || (above && done.has(above)))) done.add(one)
+    }
+  }
+  return done
 }

@@ -11,7 +11,7 @@ import type { Actual, ActualDocument } from '../actual.ts'
 import { byPlace, depthOf, nameOf, placeKey } from '../names.ts'
 import { createPaper, type Paper } from '../paper.ts'
 import type { ProblemCode } from '../plan.ts'
-import { changingPlaces, placesChange, placesHint } from './circles.ts'
+import { carriedOut, changingPlaces, placesChange, placesHint } from './circles.ts'
 
 export interface Match {
   readonly desired: Desired
@@ -58,8 +58,8 @@ interface Settled {
   readonly findings: readonly RenameFinding[]
 }
 
-/** Finds the documents of one section's entries, and moves them on paper. */
-const settle = (desired: readonly Desired[], paper: Paper): Settled => {
+/** Finds the documents of one section's entries, and moves them on paper; `all` are the entries of the files. */
+const settle = (desired: readonly Desired[], paper: Paper, all: readonly Desired[]): Settled => {
   const sorted = desired.toSorted(inTurn)
   const renamed = sorted.filter(isRenamed)
   const swapped = changingPlaces(renamed)
@@ -67,7 +67,10 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
     placeKey(kind.kind, renamedFrom ?? ''),
   )
   const pending = new Map(sorted.map((one) => [placeOf(one), one]))
-  const taken = new Set<ActualDocument>()
+  const done = carriedOut(all.filter(isRenamed), (place) => paper.at(place) !== undefined)
+  /** Documents that have their new keys already. */
+  const renewed = new Set([...done].flatMap((one) => paper.at(placeOf(one)) ?? []))
+  const taken = new Set(renewed)
   const matches: Match[] = []
   /** What `claimants` found since an entry was last concluded. */
   const leaving = new Map<ActualDocument, readonly Desired[]>()
@@ -182,7 +185,11 @@ const settle = (desired: readonly Desired[], paper: Paper): Settled => {
     const at = paper.at(placeKey(one.kind.kind, one.renamedFrom ?? ''))
     if (at && isBelow(one, at)) report(one, 'rename-cycle', 'it would be below itself')
     else if (isParentPending(one) || paper.at(placeOf(one))) report(one, 'rename-cycle', inTheWay)
-    else report(one, 'rename-source-missing', `there is no ${was} to rename, so it is created`)
+    else {
+      const isOther = at && renewed.has(at)
+      const reason = isOther ? `${was} is another document by now` : `there is no ${was} to rename`
+      report(one, 'rename-source-missing', `${reason}, so it is created`)
+    }
     conclude(one, paper.at(placeOf(one)) ?? null, null)
   }
 
@@ -210,12 +217,10 @@ export const match = (
   const renaming = new Set(desired.filter(isRenamed).map(({ kind }) => sectionOf(kind)))
   const paper = createPaper(actual, renaming)
   const straight = desired.filter(({ kind }) => !renaming.has(sectionOf(kind)))
-  const sections = [...renaming].sort().map((name) =>
-    settle(
-      desired.filter(({ kind }) => sectionOf(kind) === name),
-      paper,
-    ),
-  )
+  const sections = [...renaming].sort().map((name) => {
+    const isIn = ({ kind }: Desired): boolean => sectionOf(kind) === name
+    return settle(desired.filter(isIn), paper, all.filter(isIn))
+  })
   const named = new Set(sections.length === 0 ? [] : all.map(placeOf))
   const undone = sections.flatMap(({ matches }) =>
     matches.flatMap(({ desired: entry, actual: found, from }) => {

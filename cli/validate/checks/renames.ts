@@ -1,4 +1,4 @@
-/** `renamedFrom`: the old key is another one, gone from the files, and claimed once. */
+/** `renamedFrom`: the old key is another one, gone from the files or passed on, and claimed once. */
 
 import { changingPlaces, placesChange, placesHint } from '../../planning/renames/circles.ts'
 import type { Finding } from '../finding.ts'
@@ -45,7 +45,8 @@ export const checkRenames = (model: Model): Finding[] => {
       )
     else if (circling.has(entry))
       findings.push(wrong('rename-cycle', document, placesChange, placesHint))
-    else if (declared !== undefined)
+    // Of a chain of renames, each name is free when its turn comes.
+    else if (declared !== undefined && declared.entry.renamedFrom === null)
       findings.push({
         ...wrong(
           'rename-declared',
