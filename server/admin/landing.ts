@@ -5,6 +5,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { Problem } from '#schemas/problems.ts'
+import { wantsPage } from '#server/http/wants-page.ts'
 import { installPageScope, type PageScopeParts } from '#server/sign-in/pages/page-scope.ts'
 import { pageContext, type RealmRoute } from '#server/sign-in/pages/visit.ts'
 import type { LandingPage, LandingPages } from './landing-page.ts'
@@ -19,10 +20,6 @@ const product = 'iamctl'
 
 const docs = { id: 'docs', url: '/interactive-docs.html' } as const
 const openapi = { id: 'openapi', url: '/v3/api-docs' } as const
-
-/** A browser names HTML; what takes anything (a wildcard, RFC 9110 §12.5.1) is no browser. */
-const wantsPage = ({ headers }: FastifyRequest): boolean =>
-  /\btext\/html\b/i.test(headers.accept ?? '')
 
 export const landingRoutes =
   (parts: LandingParts) =>

@@ -112,20 +112,30 @@ export interface ErrorOptions {
   readonly mapError?: MapError | undefined
   /** What is at the path, for 405. */
   readonly placeAt: (path: string) => Place
+  /** Tells a browser that there is no such page; undefined for a program. */
+  readonly showUnrouted?: ShowUnrouted | undefined
 }
+
+export type ShowUnrouted = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => FastifyReply | undefined
 
 /** Answers a request that no route takes. */
 export type RefuseUnrouted = (request: FastifyRequest, reply: FastifyReply) => FastifyReply
 
 export const installErrors = (
   app: FastifyInstance,
-  { mapError, placeAt }: ErrorOptions,
+  { mapError, placeAt, showUnrouted }: ErrorOptions,
 ): RefuseUnrouted => {
   const refuseUnrouted: RefuseUnrouted = (request, reply) => {
     const { methods, refuseMethod } = placeAt(pathOf(request.url))
     // A handler that finds nothing may come here too, for a method that the path does take.
     if (methods.length === 0 || methods.includes(request.method))
-      return sendProblem(request, reply, new Problem('not-found', 'Nothing is at this path.'))
+      return (
+        showUnrouted?.(request, reply) ??
+        sendProblem(request, reply, new Problem('not-found', 'Nothing is at this path.'))
+      )
     reply.header('allow', methods.join(', '))
     const detail = `This path takes ${methods.join(', ')}.`
     return refuseMethod

@@ -16,7 +16,14 @@ import type { Clock } from '#server/platform/clock.ts'
 import { createIdSource } from '#server/platform/ids.ts'
 import { settleAddress } from './client-address.ts'
 import { installCookies } from './cookies/cookie-header.ts'
-import { installErrors, type MapError, pathOf, sendProblem, toProblem } from './errors.ts'
+import {
+  installErrors,
+  type MapError,
+  pathOf,
+  type ShowUnrouted,
+  sendProblem,
+  toProblem,
+} from './errors.ts'
 import { messageFault } from './guards/message-guard.ts'
 import { pathFault } from './guards/path-guard.ts'
 import { originForm } from './guards/request-target.ts'
@@ -33,6 +40,8 @@ export interface HttpOptions {
   readonly clock: Clock
   /** Gives the errors of higher floors their problems. */
   readonly mapError?: MapError
+  /** Shows browsers a page where there is no route. */
+  readonly showUnrouted?: ShowUnrouted
   readonly validation?: Validation
 }
 
@@ -44,6 +53,7 @@ export const createHttp = ({
   logger,
   clock,
   mapError,
+  showUnrouted,
   validation = createValidation(),
 }: HttpOptions): FastifyInstance => {
   const headers = securityHeaders(http.baseUrl)
@@ -90,7 +100,7 @@ export const createHttp = ({
   app.setValidatorCompiler(validation.compiler)
   app.setSerializerCompiler(() => JSON.stringify)
   readJsonOnly(app)
-  const refuseUnrouted = installErrors(app, { mapError, placeAt: followRoutes(app) })
+  const refuseUnrouted = installErrors(app, { mapError, placeAt: followRoutes(app), showUnrouted })
 
   app.addHook('onRequest', (request, reply, done) => {
     reply.headers(headers).header('x-request-id', request.id)

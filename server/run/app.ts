@@ -5,13 +5,20 @@ import { followApi } from '#server/admin/openapi/openapi.ts'
 import { createHttp } from '#server/http/server.ts'
 import { isScim } from '#server/provisioning/scim/in/open.ts'
 import { firstOf } from '#server/sign-in/pages/pending.ts'
+import { createUnroutedPage } from '#server/sign-in/pages/unrouted.ts'
 import type { Areas } from './open.ts'
 
 export const createApp = (areas: Areas): FastifyInstance => {
   const { given, metrics, audit, realm, http, broker, signIn, oidc, saml } = areas
   const { provisioning, signals, scimIn, selfService, admin } = areas
   const { config, logger, clock } = given
-  const app = createHttp({ config, logger, clock, mapError: http.mapError })
+  const app = createHttp({
+    config,
+    logger,
+    clock,
+    mapError: http.mapError,
+    showUnrouted: createUnroutedPage({ pages: http.pages, settingsOf: realm.settingsOf }),
+  })
   app.addHook(
     'onResponse',
     ({ method, routeOptions: { url } }, { statusCode, elapsedTime }, done) => {

@@ -71,6 +71,28 @@ describe.each(backends)('the start pages on $name', (backend) => {
     expect(body).toContain('There is no such page')
   })
 
+  it.each([
+    ['/realms/acme/acount', '&lt;b&gt;Acme&lt;/b&gt; &amp; Sons'],
+    ['/realms/acme/saml', '&lt;b&gt;Acme&lt;/b&gt; &amp; Sons'],
+    ['/realms/nowhere/account/x', 'nowhere'],
+    ['/acount', ''],
+  ])('tell a browser that nothing is at %s, and a program so as before', async (path, brand) => {
+    const page = await get(path)
+    expect(page.statusCode).toBe(404)
+    expect(page.headers).toMatchObject({ 'content-type': 'text/html; charset=utf-8' })
+    expect(page.headers['vary']).toBe('accept')
+    expect(page.body).toContain('There is no such page')
+    expect(page.body).toContain(brand)
+    for (const accept of ['application/json', '*/*', ''])
+      expect(JSON.parse((await get(path, accept)).body)).toMatchObject({ code: 'not-found' })
+    const posted = await server.app.inject({
+      method: 'POST',
+      url: path,
+      headers: { accept: browser },
+    })
+    expect(JSON.parse(posted.body)).toMatchObject({ code: 'not-found' })
+  })
+
   it('speak the language of the browser', async () => {
     const { body } = await server.app.inject({
       url: '/admin',
