@@ -28,6 +28,7 @@ import { createSignIns } from './flow/sign-ins.ts'
 import { invitationRoutes } from './invitation-routes.ts'
 import { createKnownDevices } from './known-devices.ts'
 import { createAdministrators } from './messages/administrators.ts'
+import { createProvedReader } from './messages/mail-proof.ts'
 import { createOpenedInvitations } from './opened-invitations.ts'
 import { createBrowser } from './pages/browser.ts'
 import { type SignInPages, signInPages } from './pages/definitions/index.ts'
@@ -118,6 +119,14 @@ const createSignInFlow = (needs: SignInNeeds, pages: SignInPages, brokers: SignI
     knownDevices,
     organizations,
     vouching: brokers.vouching,
+    provedReader: createProvedReader({
+      storage,
+      clock,
+      sessions,
+      users: users.store,
+      links: users.links,
+      addressUndos: users.addressUndos,
+    }),
     onLogin: metrics.login,
     onChallenge: metrics.mfaChallenge,
   })

@@ -16,7 +16,7 @@ import type { KnownDevices } from '../known-devices.ts'
 import { startPath } from '../pages/addresses.ts'
 import { OutageError } from '../pages/outage.ts'
 import type { SignInOrganizations } from '../sign-in-organizations.ts'
-import { createOnwards, otherUser, stateOf } from './onwards.ts'
+import { createOnwards, type OnwardsParts, otherUser, stateOf } from './onwards.ts'
 import { type PinnedExecution, pinFlow } from './pinned-flow.ts'
 import type { Asked, Questions, Visitor } from './questions.ts'
 import { newSignIn, type SignIn, type SignIns } from './sign-ins.ts'
@@ -45,6 +45,7 @@ export interface EngineParts {
   readonly knownDevices: Pick<KnownDevices, 'signedIn' | 'wake'>
   readonly organizations: Pick<SignInOrganizations, 'signedIn'>
   readonly vouching: Pick<Vouching, 'endOf' | 'signedIn'>
+  readonly provedReader: OnwardsParts['provedReader']
   readonly onLogin?: ((realm: string, outcome: 'success' | 'failure') => void) | undefined
   readonly onChallenge?: ((realm: string) => void) | undefined
 }
@@ -57,7 +58,7 @@ export const over = 'EXPIRED'
 
 export const createEngine = (parts: EngineParts) => {
   const { questions, steps, recorder, sessions, authenticator, bruteForce, signIns } = parts
-  const { knownDevices, organizations, vouching } = parts
+  const { knownDevices, organizations, vouching, provedReader } = parts
   const { contextOf, nextFor, userOf, provedBefore } = questions
   const { onwards, outageOf } = createOnwards({
     questions,
@@ -67,6 +68,7 @@ export const createEngine = (parts: EngineParts) => {
     knownDevices,
     organizations,
     vouching,
+    provedReader,
   })
 
   const counted = (

@@ -8,6 +8,7 @@ import type { Sessions } from '#server/sessions/sessions.ts'
 import type { Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { KnownDevices } from '../known-devices.ts'
+import type { createProvedReader } from '../messages/mail-proof.ts'
 import type { SignInOrganizations } from '../sign-in-organizations.ts'
 import { levelOf } from './levels.ts'
 import { isOutOfPlace, methodsIn, stateAfter } from './passed.ts'
@@ -26,6 +27,7 @@ export interface OnwardsParts {
   readonly knownDevices: Pick<KnownDevices, 'signedIn'>
   readonly organizations: Pick<SignInOrganizations, 'signedIn'>
   readonly vouching: Pick<Vouching, 'endOf' | 'signedIn'>
+  readonly provedReader: ReturnType<typeof createProvedReader>
 }
 
 /** A sign-in after a step, and what is committed with whatever comes next. */
@@ -43,15 +45,21 @@ const challengeEvent = (visitor: Visitor, { step, user }: Asked): AuditEvent[] =
 const successEvent = (visitor: Visitor, step: Step, user: UserRow | undefined): AuditEvent[] =>
   step.factor && user ? [visitorEvent(visitor, 'MFA_SUCCESS', 'SUCCESS', user.id, step.id)] : []
 
-export const stateOf = ({ signIn, execution, step }: Asked, passed: Passed): SignInState => {
-  const methods = passed.amr ?? (step.amr === undefined ? [] : [step.amr])
+const methodsOf = ({ step }: Asked, { amr }: Passed): readonly string[] =>
+  amr ?? (step.amr === undefined ? [] : [step.amr])
+
+const isProof = (asked: Asked, passed: Passed): boolean =>
+  methodsOf(asked, passed).length > 0 && !asked.step.enrols
+
+export const stateOf = (asked: Asked, passed: Passed): SignInState => {
+  const { signIn, execution, step } = asked
+  const methods = methodsOf(asked, passed)
   const state = stateAfter(signIn.state, execution.path, passed, methods)
-  const isProof = methods.length > 0 && !step.enrols
   const isVouched = step.isVouched || passed.isVouched
   const isOwn = methods.length > 0 && !step.isMessage && !isVouched
   return {
     ...state,
-    ...(isProof ? { provesAnew: true } : {}),
+    ...(isProof(asked, passed) ? { provesAnew: true } : {}),
     ...(isOwn ? { beyondMessages: true } : {}),
     ...(passed.readAddress === undefined ? {} : { readAddress: passed.readAddress }),
   }
@@ -189,10 +197,15 @@ export const createOnwards = (parts: OnwardsParts) => {
     found: UserRow | undefined,
   ): Promise<Acceptance<Answered>> => {
     if (isOutOfPlace(asked.signIn.state, passed)) return otherUser(visitor, asked)
-    const user = found && passed.emailVerified ? { ...found, email_verified: 1 } : found
-    const signIn: SignIn = { ...asked.signIn, state: stateOf(asked, passed) }
+    const { signIn: before } = asked
+    const reader = { realm: visitor.realm, address: visitor.request.ip, handle: before.handle }
+    const proved =
+      found && isProof(asked, passed) ? parts.provedReader(reader, before.state, found) : undefined
+    const isVerified = passed.emailVerified || passed.unlessProvedNext || proved
+    const user = found && isVerified ? { ...found, email_verified: 1 } : found
+    const signIn: SignIn = { ...before, state: stateOf(asked, passed) }
     const next = await nextFor(visitor, signIn, user)
-    const more = asksProof(next) ? undefined : passed.unlessProvedNext
+    const more = asksProof(next) ? proved : (passed.unlessProvedNext ?? proved)
     const advanced: Advanced = {
       visitor,
       signIn,

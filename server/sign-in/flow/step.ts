@@ -53,7 +53,7 @@ export interface Passed {
   readonly emailVerified?: true
   /** An address that was not known to be the user's, and of which this step has read a message; folded. */
   readonly readAddress?: string | undefined
-  /** Committed too, unless the sign-in asks for another proof next: who gives it has set it up. */
+  /** Committed too, with the address verified, unless the sign-in asks for another proof next: who gives it has set it up. */
   readonly unlessProvedNext?:
     | { readonly statements: readonly Statement[]; readonly events: readonly AuditEvent[] }
     | undefined

@@ -124,9 +124,35 @@ describe.each(backends)('an account that goes to the owner of its address on $na
     const owner = await begin(login, { username: email })
     await owner.submit({ code: await world.mailedCode() })
     expect(owner.isSignedIn('shop')).toBe(false)
+    expect((await userOf(userId)).emailVerified).toBe(false)
     await owner.submit({ code: totp() })
     expect(owner.isSignedIn('shop')).toBe(true)
     expect(await credentialsOf(userId)).toEqual(['otp'])
+    expect((await userOf(userId)).emailVerified).toBe(true)
+  })
+
+  it('is not shut by a factor of the claimant that the sign-in asks for beside the code', async () => {
+    const { userId } = await world.must('POST', '/users', { username: `claimant-${count}`, email })
+    await world.addTotp(userId)
+    await world.setFlow(
+      [
+        { authenticator: 'identify' },
+        { authenticator: 'email-code' },
+        { flowAlias: 'browser-second-factor', requirement: 'CONDITIONAL' },
+      ],
+      [{ authenticator: 'condition-user-has-factor' }, { authenticator: 'totp' }],
+    )
+    const stuck = await begin(login, { username: email })
+    await stuck.submit({ code: await world.mailedCode() })
+    await stuck.submit({ code: '000000' })
+    expect(stuck.isSignedIn('shop')).toBe(false)
+    await world.forgetMail()
+    await setNew(await readReset())
+    expect(await credentialsOf(userId)).toEqual(['password'])
+    await world.forgetMail()
+    const owner = await begin(login, { username: email })
+    await owner.submit({ code: await world.mailedCode() })
+    expect(owner.isSignedIn('shop')).toBe(true)
   })
 
   it('is not given away while its old address can take it back: the owner gets an account of their own', async () => {
