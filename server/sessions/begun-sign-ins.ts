@@ -28,6 +28,20 @@ export const aliveSignIn = preparedQuery(
       .where('expires_at', '>', now),
 )
 
+/** The last one of a user in a browser. */
+export const aliveSignInOf = preparedQuery(
+  'sign-in-of-user',
+  (db, { user, browser, now }: { user: string; browser: string; now: number }) =>
+    db
+      .selectFrom('sign_ins')
+      .selectAll()
+      .where('user_id', '=', user)
+      .where('browser', '=', browser)
+      .where('expires_at', '>', now)
+      .orderBy('created_at', 'desc')
+      .limit(1),
+)
+
 export const beginSignIn = (db: Kysely<Tables>, row: SignInRow): Statement[] =>
   insertRows(db, 'sign_ins', [row])
 
@@ -47,6 +61,12 @@ export const updateSignIn = preparedStatement(
       .set({ state, user_id, browser, version })
       .where('id', '=', id)
       .where('version', '=', before),
+  { rows: 1, guard: signInGuard },
+)
+
+export const moveSignIn = preparedStatement(
+  (db, { id, version, to }: { id: string; version: number; to: string }) =>
+    db.updateTable('sign_ins').set({ id: to }).where('id', '=', id).where('version', '=', version),
   { rows: 1, guard: signInGuard },
 )
 

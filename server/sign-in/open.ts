@@ -195,6 +195,7 @@ export const openSignIn = (needs: SignInNeeds) => {
             recorder,
             engine,
             signIns,
+            users: users.store,
             findPending,
             sentAway: createSentAway({ engine, providers: brokers.providers }),
             onLogin: metrics.login,

@@ -7,14 +7,17 @@ import type { Clock } from '#server/platform/clock.ts'
 import { constantTimeEqual, randomToken, sha256 } from '#server/platform/random.ts'
 import {
   aliveSignIn,
+  aliveSignInOf,
   beginSignIn,
   endSignIn,
   forgetSignIns,
+  moveSignIn,
   signInId,
   updateSignIn,
 } from '#server/sessions/begun-sign-ins.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import type { SignInRow } from '#server/storage/tables/sign-in-tables.ts'
+import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { SignInState } from './state.ts'
 
 const signInLifetimeMs = 30 * 60_000
@@ -38,6 +41,12 @@ export interface SignIns {
   find(realm: string, handle: string, browser: string): Promise<SignIn | undefined>
   /** In any browser: for callers that prove otherwise that the sign-in is theirs. */
   findOfAny(realm: string, handle: string): Promise<SignIn | undefined>
+  /** The last one of the user in this browser, where it began at this entry, under a new handle. */
+  moveOf(
+    user: Pick<UserRow, 'id' | 'realm'>,
+    entry: string,
+    browser: string,
+  ): Promise<{ readonly signIn: SignIn; readonly statement: Statement } | undefined>
   /** Stores what it has become; from then on it is of this browser. */
   save(
     signIn: SignIn,
@@ -96,6 +105,16 @@ export const createSignIns = ({
     async findOfAny(realm, handle) {
       const row = await rowOf(realm, handle)
       return row && signInOf(row, handle)
+    },
+
+    async moveOf({ id: user, realm }, entry, browser) {
+      const now = clock.now()
+      const [row] = await aliveSignInOf(db, { user, browser: sha256(browser), now })
+      const handle = randomToken()
+      const signIn = row && signInOf(row, handle)
+      if (!signIn || signIn.realm !== realm || signIn.state.entry !== entry) return undefined
+      const { id, version } = row
+      return { signIn, statement: moveSignIn(db, { id, version, to: signInId(handle) }) }
     },
 
     save(signIn, state, browser) {

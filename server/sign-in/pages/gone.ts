@@ -38,6 +38,16 @@ export const createGone = ({ pages, findPending }: GoneParts) => {
     return current?.user.id === userId ? pending.continueTo : signInPath(realm, handle)
   }
 
+  /** The start of a new sign-in: for what waited for the old one, as long as it waits in this browser. */
+  const startOf = async (
+    request: FastifyRequest,
+    realm: string,
+    handle: string | undefined,
+  ): Promise<string> => {
+    const waits = handle !== undefined && (await findPending?.(request, realm, handle))
+    return waits ? signInPath(realm, handle) : pathOf(realm, 'login')
+  }
+
   return async (
     request: SignInRequest,
     reply: FastifyReply,
@@ -56,7 +66,7 @@ export const createGone = ({ pages, findPending }: GoneParts) => {
       status: 403,
       error: hasLink ? ofLink : ofPage,
       requestId: request.id,
-      backUrl: pathOf(realm, 'login'),
+      backUrl: await startOf(request, realm, state?.pending),
     })
   }
 }

@@ -14,11 +14,12 @@ import type { Recorder } from '#server/audit/audit.ts'
 import { keepsNoCookies } from '#server/http/cookies/kept.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
 import { nameOf, printable } from '#server/users/names.ts'
+import type { Users } from '#server/users/users.ts'
 import { providerStepId } from '../authenticators/brokers/identity-provider.ts'
 import { linkToken, opensSignIn } from '../authenticators/codes/email-link.ts'
 import type { SentAway } from '../brokers/sent-away.ts'
 import { createAutomatic } from '../flow/automatic.ts'
-import { type Entry, entries, signInEntry } from '../flow/entries.ts'
+import { type Entry, entries, registerEntry, signInEntry } from '../flow/entries.ts'
 import type { Asked } from '../flow/questions.ts'
 import type { SignIn, SignIns } from '../flow/sign-ins.ts'
 import { type Form, type Refusal, refused } from '../flow/step.ts'
@@ -51,7 +52,8 @@ export interface LoginParts extends SignInContextParts, PageScopeParts {
   readonly sessions: Sessions
   readonly pages: SignInPages
   readonly recorder: Recorder
-  readonly signIns: Pick<SignIns, 'find' | 'findOfAny'>
+  readonly signIns: Pick<SignIns, 'find' | 'findOfAny' | 'moveOf'>
+  readonly users: Pick<Users, 'findByLogin'>
   /** Where the browser goes at once: an identity provider that the request or the flow names. */
   readonly sentAway: SentAway
   readonly onLogin?: (realm: string, outcome: 'success' | 'failure') => void
@@ -87,8 +89,16 @@ const createHandlers = (parts: LoginParts) => {
   const goOn = createGoOn(browser)
   const gone = createGone(parts)
 
-  const waits = async (request: RealmRequest, handle: string): Promise<boolean> =>
-    (await parts.findPending?.(request, request.params.realm, handle)) !== undefined
+  /** Whether a user who is signed in went back to the page of a sign-in that has ended. */
+  const isBack = async (
+    request: RealmRequest,
+    { realm, current }: Visit,
+    entry: Entry,
+  ): Promise<boolean> => {
+    const handle = pendingHandle(request)
+    if (!current || handle === undefined || entry.withoutSession) return false
+    return (await parts.findPending?.(request, realm, handle)) === undefined
+  }
 
   const showFirst = async (
     request: RealmRequest,
@@ -98,9 +108,7 @@ const createHandlers = (parts: LoginParts) => {
     const visit = await visits(request)
     const { realm, settings, current } = visit
     const handle = pendingHandle(request)
-    // The user went back to a sign-in that has ended.
-    if (current && handle !== undefined && entry === signInEntry && !(await waits(request, handle)))
-      return reply.redirect(pathOf(realm, 'login'), 303)
+    if (await isBack(request, visit, entry)) return reply.redirect(pathOf(realm, 'login'), 303)
     // What waits for a sign-in was told of the session already, and wants a new one.
     if (current === undefined || handle !== undefined || entry !== signInEntry) {
       const context = await contextOf(request, reply, visit, handle)
@@ -133,6 +141,22 @@ const createHandlers = (parts: LoginParts) => {
     return refused('unavailable', 403)
   }
 
+  /**
+   * The sign-in of a user who has registered in this browser and sends the form again, after going back from the step that
+   * follows. It moves to a new address: the handle of the old one is not stored.
+   */
+  const registered = async (
+    { visitor: { realm, browser: value } }: SignInContext,
+    { signIn: { state } }: Asked,
+    name: string,
+  ): Promise<SignIn | undefined> => {
+    if (state.entry !== registerEntry.name) return undefined
+    const found = await parts.users.findByLogin(realm, name, { withEmail: false })
+    const moved = found && (await signIns.moveOf(found.user, registerEntry.name, value))
+    if (moved) await recorder.append([moved.statement], [])
+    return moved?.signIn
+  }
+
   /** Takes the answer to what is asked, and sends the browser on. */
   const take = async (
     reply: FastifyReply,
@@ -150,6 +174,8 @@ const createHandlers = (parts: LoginParts) => {
       case 'refused': {
         if (answered.outage)
           throw new OutageError(answered.outage, startPath(meant.signIn), answered)
+        const begun = await registered(context, meant, form('username'))
+        if (begun) return reply.redirect(stepPath(begun), 303)
         const typed = { username: printable(form('username'), 255), rememberMe: form('rememberMe') }
         const { username, ...others } = { ...typed, ...answered.values }
         // A step that asks for no name shows the one that is known.
@@ -172,11 +198,14 @@ const createHandlers = (parts: LoginParts) => {
     const isOurs = isOurForm(request, visit, form('_csrf'))
     if (!isOurs && keepsNoCookies(request))
       throw new Problem('csrf', 'The browser keeps no cookies.')
+    if (await isBack(request, visit, entry))
+      return reply.redirect(pathOf(visit.realm, 'login'), 303)
     const context = await contextOf(request, reply, visit, handle)
     const asked = await begin(context, handle, entry)
     const values = { username: printable(form('username'), 255) }
-    // Signed in meanwhile in another tab: what waits here decides whether that will do.
-    if (!isOurs && entry === signInEntry && isOfNamed(visit, form('username')))
+    // Signed in, or registered, meanwhile: what waits here decides whether that will do.
+    const isAgain = entry === registerEntry || (!isOurs && entry === signInEntry)
+    if (isAgain && isOfNamed(visit, form('username')))
       return reply.redirect(context.pending?.continueTo ?? pathOf(visit.realm, 'login'), 303)
     if (!asked || !isOurs)
       return show(reply, context, asked, { ...refused('expired', 403), values })
