@@ -180,6 +180,13 @@ export const examples: Readonly<Record<string, Show>> = {
     }),
   'confirm-link': (pages, reply, page) =>
     pages.confirmLink(reply, { ...page, purpose: 'sign-in', username, fields: { token: 't' } }),
+  'confirm-reset': (pages, reply, page) =>
+    pages.confirmLink(reply, {
+      ...page,
+      purpose: 'reset-password',
+      username,
+      fields: { token: 't' },
+    }),
   'confirm-deletion': (pages, reply, page) =>
     pages.confirmLink(reply, {
       ...page,

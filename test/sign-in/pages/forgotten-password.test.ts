@@ -71,7 +71,7 @@ describe.each(backends)('a forgotten password on $name', (backend) => {
     return next
   }
   const reset = async (browser: SignInBrowser, link: string): Promise<void> => {
-    await browser.open(link)
+    expect((await browser.open(link)).body).toContain('Choose a new password?')
     await browser.submit({ token: tokenIn(link) })
     await browser.submit({ password: fresh, passwordConfirm: fresh })
   }

@@ -56,6 +56,9 @@ export const emailLink = (parts: Parts): Step => {
   const sentTo = ({ user, state }: StepContext): string | undefined =>
     state.amr.length > 0 && user?.email ? maskedRecipient('EMAIL', user.email) : undefined
 
+  const purposeOf = ({ state }: StepContext) =>
+    state.withoutSession ? 'reset-password' : 'sign-in'
+
   const templateOf = ({ state }: StepContext) =>
     state.withoutSession ? 'reset-password' : 'magic-link-email'
 
@@ -100,7 +103,7 @@ export const emailLink = (parts: Parts): Step => {
       const shown: Shown = {
         send: (reply, page) =>
           known && token !== ''
-            ? pages.confirmLink(reply, { ...page, purpose: 'sign-in', fields: { token } })
+            ? pages.confirmLink(reply, { ...page, purpose: purposeOf(context), fields: { token } })
             : pages.magicLink(reply, {
                 ...page,
                 sentTo: sentTo(context),

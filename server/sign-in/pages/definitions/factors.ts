@@ -60,7 +60,12 @@ export interface QrPage extends StepPage {
 
 /** What a link in a message leads to: nothing happens before the button, as mail scanners follow links too. */
 export interface ConfirmLinkPage extends FormPage {
-  readonly purpose: 'sign-in' | 'verify-email' | 'delete-account' | 'restore-email'
+  readonly purpose:
+    | 'sign-in'
+    | 'reset-password'
+    | 'verify-email'
+    | 'delete-account'
+    | 'restore-email'
   readonly username?: string | undefined
   readonly email?: string | undefined
   /** Posted with `_csrf`. */
