@@ -91,6 +91,7 @@ describe.each(backends)('going back on $name', (backend) => {
     browser.cookies.delete('iam-login-shop')
     const { status, body } = await browser.get(browser.path)
     expect([status, body.includes(`href="${login}${waiting}"`)]).toEqual([403, true])
+    expect(body).toContain('This sign-in has ended')
     const other = world.browser()
     await other.open(login)
     expect((await other.get(browser.path)).body).toContain(`href="${login}"`)
