@@ -126,6 +126,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
   const { invitations, post, messageLimits } = needs.users
   const { passwords, bruteForce } = needs.credentials
   const { writer, realms, changesets, presenter, lastAdmin, settingsOf } = needs.realm
+  const { refuseUnlessOutranked } = needs.realm
   const { lifecycle, review } = needs.agents
   const user: UserParts = {
     storage,
@@ -140,7 +141,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     bruteForce,
     clock,
   }
-  const clientSecret = { storage, recorder, writer, vault, ranks, clock }
+  const clientSecret = { storage, recorder, writer, vault, clock, refuseUnlessOutranked }
   return [
     listRealms(realms),
     createRealm(realms),
@@ -149,7 +150,7 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     readRealmDefaults(),
     exportAction(storage),
     applyChangeset({ changesets, realms }),
-    compareAction({ storage, vault, recorder, clock }),
+    compareAction({ storage, vault, recorder, clock, refuseUnlessOutranked }),
     ...revisionActions({ storage, vault }),
     rollbackAction({ storage, writer, clock }),
     importAction({ storage, writer, clock }),
@@ -205,15 +206,15 @@ export const createActions = (needs: ActionNeeds): readonly Action[] => {
     syncDirectory({ sync: needs.syncDirectory, vault }),
     readDirectorySync({ standingOf: needs.directories.syncStandingOf }),
     ...scimTargetActions({ scimOut: needs.scimOut, recorder }),
-    ...agentActions({ lifecycle, review, presenter }),
+    ...agentActions({ lifecycle, review, presenter, refuseUnlessOutranked }),
     ...flowActions({ writer, presenter, copy }),
-    ...keyActions({ storage, signingKeys, keyPolicies, clock }),
+    ...keyActions({ storage, signingKeys, keyPolicies, clock, refuseUnlessOutranked }),
     ...provisioningTokenActions({ storage, recorder, clock, baseUrl }),
     ...pushTokenActions({ ...user, keyring }),
     testMessaging({ messaging, storage, recorder, keyring, messageLimits }),
     previewMessage({ messaging }),
     ...sessionActions({ sessions, recorder, settingsOf, jobs, storage }),
-    setNotBefore({ storage, recorder, clock, ranks, users }),
+    setNotBefore({ storage, recorder, clock, ranks, users, refuseUnlessOutranked }),
     ...webhookActions({
       storage,
       recorder,

@@ -16,6 +16,7 @@ import { createPresenter } from './crud/present.ts'
 import { createGroupDocuments } from './directory-groups.ts'
 import { createRealms, masterRealm } from './realms.ts'
 import { createLastAdmin } from './rules/last-admin.ts'
+import { createRefuseUnlessOutranked } from './rules/stronger.ts'
 import { createWriter } from './write/write.ts'
 
 export interface RealmNeeds {
@@ -56,6 +57,7 @@ export const openRealm = (needs: RealmNeeds) => {
     writer,
     realms,
     lastAdmin,
+    refuseUnlessOutranked: createRefuseUnlessOutranked(storage.db),
     directoryGroups: createGroupDocuments({ copy, writer }),
     presenter: createPresenter(behaviours, { db: storage.db, clock }),
     changesets: createChangesets({ storage, writer, realms, clock, limits: config.limits }),

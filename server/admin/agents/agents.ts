@@ -7,6 +7,7 @@ import { type Lifecycle, type MoveName, moves } from '#server/provisioning/agent
 import type { Review } from '#server/provisioning/agents/review.ts'
 import type { Presenter } from '#server/realm/crud/present.ts'
 import { findIn } from '#server/realm/read/find.ts'
+import type { RefuseUnlessOutranked } from '#server/realm/rules/stronger.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 
@@ -14,6 +15,7 @@ export interface AgentActionParts {
   readonly lifecycle: Lifecycle
   readonly review: Pick<Review, 'queue'>
   readonly presenter: Presenter
+  readonly refuseUnlessOutranked: RefuseUnlessOutranked
 }
 
 const reply = { status: 200, schema: readView(Agent) } as const
@@ -37,10 +39,21 @@ const summaries: Readonly<Record<MoveName, string>> = {
   revoke: 'Revokes an agent for good and ends all its tokens',
 }
 
-const agentIn = ({ view, params }: ActionContext): Promise<StoredDocument> =>
-  findIn(view, Agent, params['id'] ?? '')
+export const agentActions = (parts: AgentActionParts): Action[] => {
+  const { lifecycle, review, presenter, refuseUnlessOutranked } = parts
 
-export const agentActions = ({ lifecycle, review, presenter }: AgentActionParts): Action[] => {
+  /** A move gives tokens to the client of the agent, or ends them: it needs what a write of the agent needs. */
+  const agentIn = async ({
+    realm,
+    view,
+    params,
+    caller,
+  }: ActionContext): Promise<StoredDocument> => {
+    const agent = await findIn(view, Agent, params['id'] ?? '')
+    await refuseUnlessOutranked(realm, [agent], caller)
+    return agent
+  }
+
   const mover = (name: MoveName): Action => ({
     ...common,
     operationId: `${name}-agent`,

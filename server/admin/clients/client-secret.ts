@@ -12,11 +12,11 @@ import type { Clock } from '#server/platform/clock.ts'
 import { randomToken } from '#server/platform/random.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import { keepClientSecret, replacedClientSecret } from '#server/realm/rules/previous-secrets.ts'
+import type { RefuseUnlessOutranked } from '#server/realm/rules/stronger.ts'
 import { editOf, restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import type { Ranks } from '#server/users/permissions.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
@@ -25,7 +25,7 @@ export interface ClientSecretParts {
   readonly recorder: Recorder
   readonly writer: Writer
   readonly vault: Vault
-  readonly ranks: Ranks
+  readonly refuseUnlessOutranked: RefuseUnlessOutranked
   readonly clock: Clock
 }
 
@@ -52,18 +52,6 @@ const event = (context: ActionContext, client: StoredDocument, detail: string): 
 
 const common = { path: '/clients/:clientId/secret', permission: 'manage-clients' } as const
 
-/** A secret gives access: a caller with fewer permissions than the service account of the client may not read it. */
-const refuseUnlessOutranked = async (
-  ranks: Ranks,
-  { view, caller }: ActionContext,
-  client: StoredDocument,
-): Promise<void> => {
-  const held = await ranks.permissionsOfServiceAccount(view, contentOf<ClientDoc>(client))
-  for (const permission of held)
-    if (!caller.permissions.has(permission))
-      throw new Problem('forbidden', `the client holds ${permission}, which you do not`)
-}
-
 export const readClientSecret = (parts: ClientSecretParts): Action => ({
   ...common,
   operationId: 'read-client-secret',
@@ -73,13 +61,13 @@ export const readClientSecret = (parts: ClientSecretParts): Action => ({
   summary: 'The secret where it is revealable; otherwise only that there is one',
   reply: { status: 200, schema: secretSchema },
   handle: async (context) => {
-    const { storage, recorder, vault, ranks } = parts
+    const { storage, recorder, vault, refuseUnlessOutranked } = parts
     const client = await confidentialIn(context)
     const stored = client.secrets[pointer]
     const row = await replacedClientSecret(storage, client.id)
     const value = stored ? vault.reveal(client, pointer, stored) : null
     if (value !== null) {
-      await refuseUnlessOutranked(ranks, context, client)
+      await refuseUnlessOutranked(context.realm, [client], context.caller)
       await recorder.append([], [event(context, client, 'secret revealed')])
     }
     return {

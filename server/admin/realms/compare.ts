@@ -8,6 +8,7 @@ import { createMemoryLimiter, type RateLimiter } from '#server/http/rate-limit.t
 import type { Vault } from '#server/keys/vault.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { compareRealm } from '#server/realm/changesets/compare.ts'
+import type { RefuseUnlessOutranked } from '#server/realm/rules/stronger.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { type Action, type ActionContext, bodyOf } from '../action.ts'
 import { actionEvent } from '../event.ts'
@@ -17,6 +18,7 @@ export interface CompareParts {
   readonly vault: Vault
   readonly recorder: Recorder
   readonly clock: Clock
+  readonly refuseUnlessOutranked: RefuseUnlessOutranked
 }
 
 /** Enough for a pipeline that never stops; of guesses at one secret, two a second. */
@@ -48,7 +50,8 @@ const refuseTooMany = async (limiter: RateLimiter, context: ActionContext): Prom
     throw new Problem('rate-limited', `Try again in ${retryAfter} s.`, { extra: { retryAfter } })
 }
 
-export const compareAction = ({ storage, vault, recorder, clock }: CompareParts): Action => {
+export const compareAction = (parts: CompareParts): Action => {
+  const { storage, vault, recorder, clock, refuseUnlessOutranked } = parts
   const ofHashes = createMemoryLimiter(clock, limits.hashes)
   const ofSecrets = createMemoryLimiter(clock, limits.secrets)
   return {
@@ -75,7 +78,12 @@ export const compareAction = ({ storage, vault, recorder, clock }: CompareParts)
       const request = context.body as unknown as CompareRequest
       const { length } = request.secrets ?? []
       await refuseTooMany(length > 0 ? ofSecrets : ofHashes, context)
-      const reply = await compareRealm(realm, request, { db: storage.db, vault, caller })
+      const reply = await compareRealm(realm, request, {
+        db: storage.db,
+        vault,
+        caller,
+        refuseUnlessOutranked,
+      })
       if (!reply) throw new Problem('not-found', `there is no realm "${realm}"`)
       // Before the response: each comparison of a secret is audited.
       if (length > 0)

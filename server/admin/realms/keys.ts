@@ -15,7 +15,9 @@ import type { KeyOwner } from '#server/keys/signing-keys.ts'
 import { activeKeyOf, keysOfOwner } from '#server/keys/signing-keys.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { findIn } from '#server/realm/read/find.ts'
+import type { RefuseUnlessOutranked } from '#server/realm/rules/stronger.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import type { StoredDocument } from '#server/storage/documents/document.ts'
 import type { SigningKeyRow } from '#server/storage/tables/tables.ts'
 import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
@@ -25,6 +27,7 @@ export interface KeyParts {
   readonly signingKeys: SigningKeys
   readonly keyPolicies: KeyPolicies
   readonly clock: Clock
+  readonly refuseUnlessOutranked: RefuseUnlessOutranked
 }
 
 /** Whose keys they are. */
@@ -32,7 +35,7 @@ interface KeyPlace {
   readonly path: string
   readonly permission: Permission
   readonly operationIds: Readonly<Record<'list' | 'rotate' | 'delete', string>>
-  readonly ownerOf: (context: ActionContext) => Promise<KeyOwner>
+  readonly clientOf?: (context: ActionContext) => Promise<StoredDocument>
   /** For the summaries. */
   readonly whose: string
 }
@@ -87,7 +90,6 @@ const ofRealm: KeyPlace = {
   path: '/keys',
   permission: 'manage-realm',
   operationIds: { list: 'list-keys', rotate: 'rotate-keys', delete: 'delete-key' },
-  ownerOf: async ({ realm }) => ({ realm, clientId: null }),
   whose: 'of the realm',
 }
 
@@ -99,17 +101,30 @@ const ofClient: KeyPlace = {
     rotate: 'rotate-client-keys',
     delete: 'delete-client-key',
   },
-  ownerOf: async ({ realm, view, params }) => ({
-    realm,
-    clientId: (await findIn(view, Client, params['clientId'] ?? '')).id,
-  }),
+  clientOf: ({ view, params }) => findIn(view, Client, params['clientId'] ?? ''),
   whose: 'that the client has for itself',
 }
 
-const actionsAt = (
-  { path, permission, operationIds, ownerOf, whose }: KeyPlace,
-  { storage, signingKeys, keyPolicies, clock }: KeyParts,
-): Action[] => {
+const ownerIn = async ({ clientOf }: KeyPlace, context: ActionContext): Promise<KeyOwner> => ({
+  realm: context.realm,
+  clientId: (await clientOf?.(context))?.id ?? null,
+})
+
+/** Other keys end tokens of the client: a change needs what a write of the client needs. */
+const changedOwnerIn = async (
+  { clientOf }: KeyPlace,
+  context: ActionContext,
+  { refuseUnlessOutranked }: KeyParts,
+): Promise<KeyOwner> => {
+  const { realm, caller } = context
+  const client = await clientOf?.(context)
+  if (client) await refuseUnlessOutranked(realm, [client], caller)
+  return { realm, clientId: client?.id ?? null }
+}
+
+const actionsAt = (place: KeyPlace, parts: KeyParts): Action[] => {
+  const { path, permission, operationIds, whose } = place
+  const { storage, signingKeys, keyPolicies, clock } = parts
   const common = { permission, resourceType } as const
 
   const keysOf = async (owner: KeyOwner): Promise<KeyState[]> =>
@@ -150,7 +165,7 @@ const actionsAt = (
       path,
       summary: `Signing keys ${whose}: the active one, those to come, and those that are retained`,
       reply: { status: 200, schema: { type: 'array', items: keySchema } },
-      handle: async (context) => (await keysOf(await ownerOf(context))).map(shown),
+      handle: async (context) => (await keysOf(await ownerIn(place, context))).map(shown),
     },
     {
       ...common,
@@ -182,7 +197,7 @@ const actionsAt = (
       handle: async (context) => {
         const fresh = context.query['fresh'] === true
         const aheadMs = aheadIn(context)
-        const owner = await ownerOf(context)
+        const owner = await changedOwnerIn(place, context, parts)
         const { id: rotated } = await signingKeys.rotate(
           owner,
           ({ id }) => [
@@ -207,7 +222,8 @@ const actionsAt = (
       reply: noContent,
       handle: async (context) => {
         const id = context.params['keyId'] ?? ''
-        const { row, status } = await keyOf(await ownerOf(context), id)
+        const owner = await changedOwnerIn(place, context, parts)
+        const { row, status } = await keyOf(owner, id)
         if (status === 'NEXT')
           throw new Problem('key-active', 'this key signs next: rotate twice, then delete it')
         if (status === 'ACTIVE' && row.rotated_at !== null) {
@@ -230,7 +246,7 @@ const actionsAt = (
 }
 
 /** The way back: the client has no key that signs any more, so that the realm's does. */
-const retireClientKeys = ({ storage, signingKeys }: KeyParts): Action => ({
+const retireClientKeys = (parts: KeyParts): Action => ({
   permission: ofClient.permission,
   resourceType,
   operationId: 'retire-client-keys',
@@ -240,7 +256,8 @@ const retireClientKeys = ({ storage, signingKeys }: KeyParts): Action => ({
   summary: "The client signs with the realm's key again; its own stay published for verification",
   reply: noContent,
   handle: async (context) => {
-    const active = await activeKeyOf(storage, await ofClient.ownerOf(context))
+    const { storage, signingKeys } = parts
+    const active = await activeKeyOf(storage, await changedOwnerIn(ofClient, context, parts))
     if (!active) throw new Problem('not-found', 'the client has no key of its own')
     await signingKeys.retire(active, [
       actionEvent(context, 'ADMIN_ACTION', { type: resourceType, id: active.id }, 'retired'),

@@ -5,6 +5,7 @@ import { Client } from '#schemas/kinds/clients/client.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import type { Clock } from '#server/platform/clock.ts'
+import type { RefuseUnlessOutranked } from '#server/realm/rules/stronger.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { NotBeforeRow } from '#server/storage/tables/token-tables.ts'
 import { putNotBefore } from '#server/tokens/grants/not-before.ts'
@@ -19,6 +20,7 @@ export interface NotBeforeParts {
   readonly clock: Clock
   readonly ranks: Ranks
   readonly users: Users
+  readonly refuseUnlessOutranked: RefuseUnlessOutranked
 }
 
 type SubjectKind = NotBeforeRow['subject_kind']
@@ -32,14 +34,17 @@ const permissions: Readonly<Record<SubjectKind, Permission>> = {
 const kindSchema = { type: 'string', enum: Object.keys(permissions) } as const
 
 export const setNotBefore = (parts: NotBeforeParts): Action => {
-  const { storage, recorder, clock, ranks, users } = parts
+  const { storage, recorder, clock, ranks, users, refuseUnlessOutranked } = parts
 
   const find: Readonly<
     Record<SubjectKind, (context: ActionContext, id: string) => Promise<string | undefined>>
   > = {
     realm: async ({ realm }) => realm,
-    client: async ({ view }, id) =>
-      ((await view.byId(Client.kind, id)) ?? (await view.get(Client.kind, id)))?.id,
+    client: async ({ realm, view, caller }, id) => {
+      const client = (await view.byId(Client.kind, id)) ?? (await view.get(Client.kind, id))
+      if (client) await refuseUnlessOutranked(realm, [client], caller)
+      return client?.id
+    },
     user: async ({ realm, view, caller }, id) => {
       const user = await users.find(realm, id)
       if (user) await ranks.refuseUnlessOutranked(view, caller.permissions, user.id)

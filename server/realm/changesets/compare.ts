@@ -1,6 +1,7 @@
 /**
  * Compares a realm with files without sending it: hashes of sections, and secrets, whose only result is "differs". It could
- * be used for guessing secrets, so it needs the write permission of each kind.
+ * be used for guessing secrets, so it needs the write permission of each kind, and the permissions that a write of each
+ * document with a given secret needs.
  */
 
 import { setImmediate as breathe } from 'node:timers/promises'
@@ -22,6 +23,7 @@ import { isStorable } from '#server/storage/documents/reads.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
 import { readAtOneRevision } from '../read/configuration.ts'
 import { mayRead, refuseUnlessMayWrite } from '../rules/access.ts'
+import type { RefuseUnlessOutranked } from '../rules/stronger.ts'
 import { placeOf } from '../write/operations.ts'
 
 type Secret = NonNullable<CompareRequest['secrets']>[number]
@@ -98,7 +100,7 @@ const runtimeSealed = async (
 
 /** Of documents that exist: the others are yet to be made, with all their secrets. What is used at birth never differs. */
 const differing = async (
-  { db, vault }: Pick<Comparing, 'db' | 'vault'>,
+  { db, vault, caller, refuseUnlessOutranked }: Comparing,
   realm: string,
   secrets: readonly Secret[],
   documents: readonly Sealed[],
@@ -114,6 +116,8 @@ const differing = async (
   for (const one of documents) stored.get(one.kind)?.set(one.key, one)
   const strange = lasting.filter((secret) => ownOf(secret) === undefined)
   for (const one of await runtimeSealed(db, realm, strange)) stored.get(one.kind)?.set(one.key, one)
+  const asked = new Set(lasting.flatMap((secret) => ownOf(secret) ?? []))
+  await refuseUnlessOutranked(realm, [...asked], caller)
   const found: SecretPlace[] = []
   for (const [i, secret] of lasting.entries()) {
     const { kind, key, pointer, value } = secret
@@ -198,14 +202,16 @@ export interface Comparing {
   readonly db: Kysely<Tables>
   readonly vault: Vault
   readonly caller: Caller
+  readonly refuseUnlessOutranked: RefuseUnlessOutranked
 }
 
 /** Undefined where there is no such realm. */
 export const compareRealm = async (
   realm: string,
   request: CompareRequest,
-  { db, vault, caller }: Comparing,
+  comparing: Comparing,
 ): Promise<CompareReply | undefined> => {
+  const { db, caller } = comparing
   const { source, sectionHashes, secrets = [] } = request
   const given = Object.keys(sectionHashes)
   const errors = [...sectionErrors(given), ...secretErrors(secrets)]
@@ -261,7 +267,7 @@ export const compareRealm = async (
     differingSections: given.filter(
       (section) => sectionHash(ownedIn(section)) !== sectionHashes[section],
     ),
-    differingSecrets: await differing({ db, vault }, realm, secrets, documents),
+    differingSecrets: await differing(comparing, realm, secrets, documents),
     unmanaged: unmanaged.slice(0, mostNamed).map(({ kind, key, owner }) => ({ kind, key, owner })),
     unmanagedCount: unmanaged.length,
     orphaned: placesOf(orphaned),

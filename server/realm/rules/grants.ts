@@ -148,31 +148,48 @@ const refuseGuarded = (
       refuse('removing', reference)
 }
 
+const firstMissing = (
+  needed: ReadonlySet<Permission>,
+  { permissions }: Caller,
+): Permission | undefined => [...needed].find((permission) => !permissions.has(permission))
+
+/** Settings only refer to a role; any other document with permissions needs a caller who holds them. */
+const refuseHolding = (draft: Draft, then: State, caller: Caller): void => {
+  if (!draft.before || draft.kind.shape === 'singleton') return
+  const held = firstMissing(then.permissionsOf(draft), caller)
+  if (held)
+    throw new Problem(
+      'forbidden',
+      `${draft.kind.kind} "${draft.key}" holds ${held}, which you do not`,
+    )
+}
+
+/** The same rule for documents that stay as they are. */
+export const refuseStronger = (drafts: Drafts, asked: readonly Draft[], caller: Caller): void => {
+  if (asked.length === 0 || caller.permissions.has('realm-admin')) return
+  const then = before(drafts)
+  for (const draft of asked) refuseHolding(draft, then, caller)
+}
+
 export const refuseEscalation = (
   drafts: Drafts,
   changed: readonly Draft[],
   caller: Caller,
 ): void => {
-  const { permissions } = caller
-  if (permissions.has('realm-admin')) return
+  if (caller.permissions.has('realm-admin')) return
   const then = before(drafts)
   const now = after(drafts)
-  const firstMissing = (needed: ReadonlySet<Permission>): Permission | undefined =>
-    [...needed].find((permission) => !permissions.has(permission))
   for (const draft of changed) {
     const name = `${draft.kind.kind} "${draft.key}"`
-    // Settings only refer to a role; any other document with permissions needs a caller who holds them.
-    if (draft.named && draft.before && draft.kind.shape !== 'singleton') {
-      const held = firstMissing(then.permissionsOf(draft))
-      if (held) throw new Problem('forbidden', `${name} holds ${held}, which you do not`)
-    }
+    if (draft.named) refuseHolding(draft, then, caller)
     if (draft.body === null) continue
     if (!isDeepStrictEqual(permissionsIn(draft.before?.body), permissionsIn(draft.body)))
       throw new Problem('forbidden', 'only realm-admin may change the permissions of a role')
     const had = new Set(then.giversOf(draft))
     const added = now.giversOf(draft).filter((giver) => !had.has(giver))
     refuseGuarded(draft, then, now, caller)
-    const missing = firstMissing(new Set(added.flatMap((giver) => [...now.permissionsOf(giver)])))
+    const given = new Set(added.flatMap((giver) => [...now.permissionsOf(giver)]))
+    const missing = firstMissing(given, caller)
     if (missing)
       throw new Problem('forbidden', `${name} would grant ${missing}, which you do not hold`)
   }

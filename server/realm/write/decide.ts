@@ -13,7 +13,7 @@ import type { Caller } from '#server/http/caller.ts'
 import { createPace } from '#server/platform/pace.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import type { Behaviours } from '../behaviours/behaviour.ts'
-import { refuseEscalation } from '../rules/grants.ts'
+import { refuseEscalation, refuseStronger } from '../rules/grants.ts'
 import {
   danglingIn,
   markLeaving,
@@ -144,9 +144,13 @@ export const decide = async (
   settleAllReferences(drafts)
 
   const changed: Draft[] = []
+  const confirmed: Draft[] = []
   await each(drafts.all(), (draft) => {
     refuseMoved(draft)
+    const hasSecrets = Object.keys(draft.secrets).length > 0
     if (settleChange(draft, drafts.revealable, context)) changed.push(draft)
+    // "Nothing changes" confirms that the given secret is the stored one: a guess at it needs what a write needs.
+    else if (hasSecrets) confirmed.push(draft)
   })
   const figureOf = figuresFor(drafts.all())
   await each(changed, (draft) => {
@@ -161,6 +165,7 @@ export const decide = async (
   })
   faults.settle()
   refuseEscalation(drafts, changed, context.caller)
+  refuseStronger(drafts, confirmed, context.caller)
   return { changed: changed.sort((a, b) => depth(a) - depth(b)), drafts }
 }
 
