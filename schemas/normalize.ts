@@ -11,15 +11,11 @@ import type { Kind } from './kind.ts'
 import { own } from './own.ts'
 import { propertySchema } from './walk.ts'
 
-const byText = (a: unknown, b: unknown): number => {
-  const left = JSON.stringify(a)
-  const right = JSON.stringify(b)
-  return left < right ? -1 : left > right ? 1 : 0
+/** Sorted by the text of the items, each of which is written once; without repetitions, of which a file may hold some. */
+const setOfTexts = (items: readonly unknown[]): unknown[] => {
+  const byText = new Map(items.map((item) => [JSON.stringify(item), item]))
+  return [...byText.keys()].sort().map((text) => byText.get(text))
 }
-
-/** Two spellings of one value, or a repetition that a file holds. */
-const distinct = (sorted: unknown[]): unknown[] =>
-  sorted.filter((item, i) => i === 0 || byText(item, sorted[i - 1]) !== 0)
 
 /** Whether a field belongs to the document itself, and not only to its REST form. */
 export const isStored = (schema: JsonSchema): boolean =>
@@ -80,7 +76,7 @@ const tidy = (schema: JsonSchema, value: unknown): unknown => {
   if (Array.isArray(value)) {
     const { items } = schema
     const neat = items ? value.map((item) => tidy(items, item)) : value
-    return schema['x-set'] ? distinct(neat.sort(byText)) : neat
+    return schema['x-set'] ? setOfTexts(neat) : neat
   }
   if (typeof value === 'string') return own(schema['x-alias'] ?? {}, value) ?? value
   // JSON has no negative zero to compare with: it is stored as 0 and would differ at every comparison.

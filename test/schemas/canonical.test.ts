@@ -1,7 +1,7 @@
 /** Canonical form, content hash and field diff, also as laws over generated documents. */
 
 import fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { diff } from '#schemas/diff.ts'
 import type { Doc } from '#schemas/json-schema.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'
@@ -37,6 +37,16 @@ describe('the canonical form', () => {
     expect(complete(Settings, {})).toMatchObject({
       passwordPolicy: { length: 12, breachCheck: true },
     })
+  })
+
+  it('writes each item of a set once to sort it, so that a body of one megabyte costs little (CWE-407)', () => {
+    const audiences = Array.from({ length: 1000 }, (_, i) => `service ${(i * 7) % 1000}`)
+    const stringify = vi.spyOn(JSON, 'stringify')
+    const { audiences: sorted } = compact(Client, { clientId: 'a', audiences })
+    const times = stringify.mock.calls.length
+    stringify.mockRestore()
+    expect(sorted).toEqual(audiences.toSorted())
+    expect(times).toBeLessThanOrEqual(1000)
   })
 
   it('stores a grant by its short name, however it was written', () => {

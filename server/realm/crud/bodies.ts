@@ -54,6 +54,16 @@ export const withoutNulls = (schema: JsonSchema, body: Fields): Fields =>
     }),
   )
 
+/** The body as it was sent, as far as the schema names its fields: the check fills in defaults, and values may be large. */
+export const namedIn = (schema: JsonSchema, body: Fields): Fields =>
+  Object.fromEntries(
+    Object.entries(schema.properties ?? {}).flatMap(([name, inner]): [string, unknown][] => {
+      if (!Object.hasOwn(body, name)) return []
+      const value = body[name]
+      return [[name, inner.properties && isObject(value) ? namedIn(inner, value) : value]]
+    }),
+  )
+
 /** What was asked for, and what was there in place of what was not. */
 const unlessAsked = (schema: JsonSchema, asked: Fields, filled: Fields, before: Fields): Doc =>
   Object.fromEntries(

@@ -18,7 +18,7 @@ import { textErrors } from '#server/storage/values.ts'
 import { findIn } from '../read/find.ts'
 import { type Operation, restChannel } from '../write/operations.ts'
 import type { Writer } from '../write/write.ts'
-import { partsOf, withoutNulls, withoutReadOnly } from './bodies.ts'
+import { namedIn, partsOf, withoutNulls, withoutReadOnly } from './bodies.ts'
 import type { Presenter } from './present.ts'
 
 export interface ResourceParts {
@@ -134,7 +134,7 @@ export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
     exists?: boolean,
   ): Promise<{ document: StoredDocument; shown: Shown }> => {
     const before = existing && (await presenter.one(kind, existing, scope.view))
-    const asked = isObject(request.body) ? structuredClone(request.body) : {}
+    const asked = isObject(request.body) ? namedIn(kind.spec, request.body) : {}
     const { doc, secrets, rest } = partsOf(kind, bodyOf(request, before), asked)
     const key = keyOf(kind, doc({}), await parentKeyFor(scope, rest))
     const { effects } = await write(scope, {

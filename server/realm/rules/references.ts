@@ -163,7 +163,8 @@ export const settleDeletion = (drafts: Drafts, draft: Draft): readonly Draft[] =
 /** What a changed document newly refers to; the others were checked when they were written. */
 const addedReferences = (draft: Draft): Reference[] => {
   if (draft.body === null) return []
-  const before = draft.before ? referencesOf(draft.kind, draft.before.body, draft.before.key) : []
+  if (!draft.before) return referencesOf(draft.kind, draft.body, draft.key)
+  const before = referencesOf(draft.kind, draft.before.body, draft.before.key)
   const known = new Set(before.map(({ field, kind, key }) => `${field}\n${kind}\n${key}`))
   return referencesOf(draft.kind, draft.body, draft.key).filter(
     ({ field, kind, key }) => !known.has(`${field}\n${kind}\n${key}`),
