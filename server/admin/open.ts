@@ -24,7 +24,7 @@ import { adminResourceRoutes } from './resource-metadata.ts'
 export interface AdminNeeds extends ActionNeeds {
   readonly config: Pick<Config, 'runtime'>
   readonly metrics: Pick<Metrics, 'adminWrite'>
-  readonly tokens: Pick<TokensArea, 'issuers' | 'verifier'>
+  readonly tokens: Pick<TokensArea, 'issuers' | 'verifier' | 'publishedRealm'>
   readonly http: HttpArea
   readonly oidc: Pick<OidcArea, 'consents' | 'dpop'>
   /** The name of the realm whose administrators look after all others. */
@@ -67,7 +67,15 @@ export const openAdmin = (needs: AdminNeeds) => {
   const routes: FastifyPluginAsync = async (app) => {
     app.register(openapiRoutes)
     app.register(interactiveDocs)
-    app.register(landingRoutes({ settingsOf, pages: pages.with(landingPages), mapError, master }))
+    app.register(
+      landingRoutes({
+        settingsOf,
+        pages: pages.with(landingPages),
+        mapError,
+        master,
+        publishedRealm: needs.tokens.publishedRealm,
+      }),
+    )
     app.register(monitoringRoutes({ health, siblings }))
     app.register(adminResourceRoutes({ baseUrl, master }))
     app.register(api)

@@ -18,6 +18,8 @@ export interface RealmKey {
   readonly kid: string
   /** Base64 of the DER. */
   readonly certificate: string
+  /** Base64 of the DER (SubjectPublicKeyInfo). */
+  readonly publicKey: string
   /** As the JWK set publishes it (RFC 7517 §4). */
   readonly jwk: Readonly<Record<string, unknown>>
   /** In base64url. */
@@ -76,6 +78,7 @@ const keyOf = (row: SigningKeyRow, keyring: Keyring, signer: Signer): RealmKey =
   return {
     kid: row.id,
     certificate: row.certificate,
+    publicKey: row.public_key,
     jwk: jwkOf(row, publicKey),
     sign: (algorithm, data) => signer.sign({ key: opened(), algorithm, data }),
     verify: (algorithm, data, signature) =>

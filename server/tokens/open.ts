@@ -9,6 +9,7 @@ import type { UsersArea } from '#server/users/open.ts'
 import { createAgents } from './agents/agents.ts'
 import { createGrantsStore } from './grants/grants-store.ts'
 import { createIssuers } from './issuers.ts'
+import { createPublishedRealm } from './keycloak/realm.ts'
 import { createMint } from './mint.ts'
 import { createSubjects } from './subject.ts'
 import { createUserHints } from './user-hints.ts'
@@ -35,9 +36,11 @@ export const openTokens = (needs: TokenNeeds) => {
   })
   const userHints = createUserHints(secrets.keyFor('user-hints'))
   const agents = createAgents({ storage, clock })
+  const issuers = createIssuers({ copy, baseUrl, master })
   return {
     agents,
-    issuers: createIssuers({ copy, baseUrl, master }),
+    issuers,
+    publishedRealm: createPublishedRealm({ issuers, realmKeys: keys.realmKeys }),
     subjects,
     mint: createMint({ storage, clock, keys: keys.realmKeys, subjects, agents, userHints }),
     verifier: createVerifier({

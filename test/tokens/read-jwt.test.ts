@@ -8,6 +8,7 @@ import { createReadJwt, signJwt } from '#server/tokens/jwt.ts'
 const countingKey = (kid: string): RealmKey & { asked: number } => {
   const key = {
     kid,
+    publicKey: '',
     certificate: '',
     jwk: {},
     asked: 0,

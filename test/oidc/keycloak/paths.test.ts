@@ -1,6 +1,6 @@
 /** Keycloak's paths and claims: nothing of them without `keycloakPaths`, and with it the same endpoints at both paths. */
 
-import { createHash } from 'node:crypto'
+import { createHash, createPublicKey } from 'node:crypto'
 import { createRemoteJWKSet, exportJWK, generateKeyPair, jwtVerify, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { newId } from '#server/platform/ids.ts'
@@ -38,6 +38,8 @@ const aliases = [
   ['POST', `${below}/ext/par/request`],
   ['POST', `${below}/ext/ciba/auth`],
   ['GET', `${below}/3p-cookies/step1.html`],
+  ['GET', ''],
+  ['HEAD', ''],
   ['GET', '/protocol/saml'],
   ['POST', '/protocol/saml'],
   ['GET', '/protocol/saml/descriptor'],
@@ -161,6 +163,23 @@ describe.each(backends)("Keycloak's paths on $name", (backend) => {
       await turn(false)
       expect(await allowed('/token', 'https://app.example')).toEqual(['https://app.example', null])
       await turn(true)
+    })
+
+    it('tell the key that verifies tokens, as python-keycloak reads it, and the page to browsers', async () => {
+      const { body, headers } = await site.get('')
+      expect(body).toEqual({
+        realm: 'acme',
+        public_key: expect.any(String),
+        'token-service': `${site.issuer}/protocol/openid-connect`,
+        'account-service': `${site.issuer}/account`,
+      })
+      expect(headers.get('access-control-allow-origin')).toBe('*')
+      const pem = `-----BEGIN PUBLIC KEY-----\n${body.public_key}\n-----END PUBLIC KEY-----`
+      const { access_token: token } = await tokensOf()
+      const { payload } = await jwtVerify(token, createPublicKey(pem))
+      expect(payload.iss).toBe(site.issuer)
+      const page = await site.get('', { accept: 'text/html,*/*;q=0.8' })
+      expect(page.headers.get('content-type')).toContain('text/html')
     })
 
     it('carry a whole sign-in: auth, token, userinfo, certs, introspection, refresh, revocation', async () => {
