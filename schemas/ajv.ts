@@ -110,7 +110,7 @@ const messageOf = (error: ErrorObject): string => {
   if (error.keyword === 'additionalProperties') return 'unknown field'
   if (error.keyword === 'required') return 'is required'
   if (error.keyword === 'enum')
-    return `must be one of ${(error.params['allowedValues'] as unknown[]).join(', ')}`
+    return `must be one of ${(error.params['allowedValues'] as unknown[]).map(String).join(', ')}`
   if (error.keyword === 'discriminator')
     return error.params['tagValue'] === undefined ? 'is required' : 'must be one that is known'
   if (error.keyword === 'format')
