@@ -30,7 +30,8 @@ export const createBearerCaller = (parts: BearerCallerParts) => {
 
   /**
    * A client that the user has to allow things acts on transactions only where the user has allowed that. So does one with
-   * pairwise subjects, to which a transaction would tell the id of the user.
+   * pairwise subjects, to which a transaction would tell the id of the user. No user has allowed what a client does by its own
+   * token: it could name any user, and learn who exists.
    */
   const needsScope = async ({ view }: Issuer, client: TokenClient): Promise<boolean> =>
     client.doc.consentRequired || (await subjects.isPairwise(view, client))
@@ -67,6 +68,7 @@ export const createBearerCaller = (parts: BearerCallerParts) => {
     const address = requestAddress(issuer, request)
     await dpop.checkPossession(issuer, request, { ...presented, claims, client, address })
     insistOnOwn(issuer, verified)
+    if (await needsScope(issuer, client)) throw refuseScope(issuer, accountScope)
     return { client, user: undefined }
   }
 }

@@ -248,6 +248,23 @@ describe.each(backends)('transactions on $name', (backend) => {
     }
   })
 
+  it('are not for the own token of a client that users must allow, or whose subjects are pairwise: it names no user', async () => {
+    const { user } = await newcomer()
+    const service = { grantTypes: ['client_credentials' as const], serviceAccountsEnabled: true }
+    const strangers = [
+      await site.client({ clientId: 'asking', consentRequired: true, ...service }),
+      await site.client({ clientId: 'paired', subjectClaim: 'pairwise', ...service }),
+    ]
+    for (const stranger of strangers) {
+      const client = await asClient(stranger)
+      for (const userId of [user.id, user.username, 'nobody']) {
+        const { status, headers } = await client('POST', '', pay(userId))
+        expect(status).toBe(403)
+        expect(headers['www-authenticate']).toContain('error="insufficient_scope"')
+      }
+    }
+  })
+
   it('take bodies with the fields that are known, within their bounds', async () => {
     const { user, credentialId, key, as } = await newcomer()
     const client = await asClient(bank)
