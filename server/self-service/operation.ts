@@ -2,6 +2,7 @@
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { JsonSchema } from '#schemas/json-schema.ts'
+import { wantsPage } from '#server/http/wants-page.ts'
 import type { AccountCaller } from '#server/oidc/account-caller.ts'
 import type { Preflights } from '#server/oidc/cors.ts'
 import { freshIssuer, type RealmRoute } from '#server/oidc/issuer.ts'
@@ -104,7 +105,3 @@ export const addOperations = (
   for (const [path, those] of byPath)
     preflights(app, accountUrl(path), those.map(({ method }) => method).join(', '))
 }
-
-/** Browsers accept HTML; without an Accept header the response is JSON. */
-export const wantsPage = ({ headers }: FastifyRequest): boolean =>
-  headers.accept?.includes('text/html') ?? false

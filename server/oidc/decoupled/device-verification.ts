@@ -8,6 +8,7 @@ import { displayNameOf } from '#schemas/kinds/clients/client.ts'
 import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { pageReply } from '#server/http/pages/page-reply.ts'
+import { withQuery } from '#server/http/query.ts'
 import { createMemoryLimiter } from '#server/http/rate-limit.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
@@ -52,6 +53,12 @@ const describeDecide = describe({
   required: ['user_code', '_csrf'],
   replies,
   events: ['GRANT_CONSENT'],
+})
+
+const describeReturn = describe({
+  operationId: 'return-to-device',
+  summary: 'The address of an answered form, opened again: leads back to where codes are typed',
+  replies: { 303: { description: 'To the page.', type: 'null' }, 404: replies[404] },
 })
 
 export interface DeviceVerificationParts {
@@ -132,6 +139,12 @@ export const deviceVerification = (parts: DeviceVerificationParts) => {
     }
   }
 
+  /** A user who chooses a language below an answered form, or reloads it by its address. */
+  const goBack = async ({ issuer, request, reply }: UserVisit): Promise<FastifyReply> => {
+    const [, query = ''] = request.url.split('?', 2)
+    return reply.redirect(withQuery(`/realms/${issuer.name}/device`, query), 303)
+  }
+
   const asked = (request: FastifyRequest): string =>
     deviceHandle(normalCode(queryOf(request).get('user_code')))
   const typed = (request: FastifyRequest): string =>
@@ -144,6 +157,11 @@ export const deviceVerification = (parts: DeviceVerificationParts) => {
       // A HEAD request must not bind the code to a user.
       { ...describeShow, exposeHeadRoute: false },
       forUser(asked, async (visit) => show(visit)),
+    )
+    app.get<RealmRoute>(
+      urlOf('/device/verify'),
+      { ...describeReturn, exposeHeadRoute: false },
+      forUser(asked, goBack),
     )
     app.post<RealmRoute>(urlOf('/device/verify'), describeDecide, forUser(typed, submit))
   }

@@ -167,6 +167,17 @@ describe.each(backends)('the device grant on $name', (backend) => {
     expect(page.body).toContain('Allow this device?')
   })
 
+  it('leads back from the address of an answered form, where its languages lead to', async () => {
+    const wrong = await person.submit(await person.open(`${site.issuer}/device`), {
+      user_code: 'BCDF-GHJK',
+    })
+    const [, language = ''] = /href="([^"]*lang=de[^"]*)"/.exec(wrong.body) ?? []
+    const page = await person.open(new URL(language, wrong.url).href)
+    expect([page.status, page.url]).toEqual([200, `${site.issuer}/device?lang=de`])
+    expect(page.body).toContain('Gerät verbinden')
+    expect((await person.open(`${site.issuer}/device?lang=en`)).body).toContain('Connect a device')
+  })
+
   it('takes no decision on a code that was not shown, twice, or from another page', async () => {
     const { user_code, verification_uri_complete, device_code } = await begin()
     const entry = await person.open(`${site.issuer}/device`)
