@@ -125,8 +125,10 @@ export const createHttp = ({
     }
     // Fastify creates the options again at each access.
     const fault = pathFault(pathOf(request.url), () => request.routeOptions.url)
-    if (fault !== undefined)
+    if (fault !== undefined) {
+      if (showUnrouted?.(request, reply)) return
       throw new Problem('not-found', `Nothing is at this path as it is written: ${fault}.`)
+    }
     settleAddress(request)
     // Before its body is read: what is wrong with the body of a wrong method says nothing.
     if (request.is404) refuseUnrouted(request, reply)

@@ -74,6 +74,7 @@ describe.each(backends)('the start pages on $name', (backend) => {
   it.each([
     ['/realms/acme/acount', '&lt;b&gt;Acme&lt;/b&gt; &amp; Sons'],
     ['/realms/acme/saml', '&lt;b&gt;Acme&lt;/b&gt; &amp; Sons'],
+    ['/realms/acme//login', '&lt;b&gt;Acme&lt;/b&gt; &amp; Sons'],
     ['/realms/nowhere/account/x', 'nowhere'],
     ['/acount', ''],
   ])('tell a browser that nothing is at %s, and a program so as before', async (path, brand) => {
