@@ -13,6 +13,7 @@ import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { keepsNoCookies } from '#server/http/cookies/kept.ts'
 import type { Sessions } from '#server/sessions/sessions.ts'
+import { GuardFailedError } from '#server/storage/contract.ts'
 import { nameOf, printable } from '#server/users/names.ts'
 import type { Users } from '#server/users/users.ts'
 import { providerStepId } from '../authenticators/brokers/identity-provider.ts'
@@ -153,8 +154,15 @@ const createHandlers = (parts: LoginParts) => {
     if (state.entry !== registerEntry.name) return undefined
     const found = await parts.users.findByLogin(realm, name, { withEmail: false })
     const moved = found && (await signIns.moveOf(found.user, registerEntry.name, value))
-    if (moved) await recorder.append([moved.statement], [])
-    return moved?.signIn
+    if (!moved) return undefined
+    try {
+      await recorder.append([moved.statement], [])
+      return moved.signIn
+    } catch (error) {
+      // The same form, sent twice at once, has moved it.
+      if (error instanceof GuardFailedError) return undefined
+      throw error
+    }
   }
 
   /** Takes the answer to what is asked, and sends the browser on. */
