@@ -58,6 +58,7 @@ export const createHttp = ({
 }: HttpOptions): FastifyInstance => {
   const headers = securityHeaders(http.baseUrl)
   const newRequestId = createIdSource(clock)
+  const { host: own } = new URL(http.baseUrl)
   // What went well is in the audit trail where it matters, and a proxy in front has its own log.
   const logsEveryRequest = logger.level === 'debug' || logger.level === 'trace'
 
@@ -88,7 +89,7 @@ export const createHttp = ({
       reply.headers(headers).header('x-request-id', request.id)
       sendProblem(request, reply, toProblem(error, mapError))
     },
-    rewriteUrl: ({ url = '' }) => originForm(url),
+    rewriteUrl: ({ url = '', headers: { host } }) => originForm(url, [host, own]),
     routerOptions: {
       ignoreTrailingSlash: false,
       ignoreDuplicateSlashes: false,
