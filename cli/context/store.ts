@@ -4,7 +4,7 @@
  */
 
 import { readFileSync } from 'node:fs'
-import { homedir } from 'node:os'
+import { userInfo } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { isObject } from '#schemas/json-schema.ts'
 import { CommandError, exitCodes } from '../exit.ts'
@@ -64,18 +64,35 @@ export interface Store {
 
 const nothing: Memory = { current: null, contexts: {}, sessions: {} }
 
+/** The home of users that have none, which no program makes. */
+const nowhere = '/nonexistent'
+
+/** An empty or relative HOME would be the folder that the command runs in, such as a checkout. */
+const homeOf = ({ HOME: given }: Env, registered: () => string): string => {
+  if (given && isAbsolute(given)) return given
+  try {
+    return registered()
+  } catch {
+    // The number of a user in a container, without a line in the list of users.
+    return nowhere
+  }
+}
+
+const registeredHome = (): string => userInfo().homedir
+
 /** A relative XDG folder is to be ignored: specifications.freedesktop.org/basedir-spec. */
-export const storeFile = (env: Env): string => {
+export const storeFile = (env: Env, registered = registeredHome): string => {
   const given = env['XDG_CONFIG_HOME']
-  const folder = given && isAbsolute(given) ? given : join(env['HOME'] ?? homedir(), '.config')
+  const folder = given && isAbsolute(given) ? given : join(homeOf(env, registered), '.config')
   return join(folder, 'iamctl', 'config.json')
 }
 
 export const sessionKey = (server: string, authRealm: string): string =>
   `${server}/realms/${authRealm}`
 
-const isMissing = (error: unknown): boolean =>
-  error instanceof Error && 'code' in error && error.code === 'ENOENT'
+/** Also below a home that is no folder: /dev/null is that of some services. */
+export const isMissing = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && ['ENOENT', 'ENOTDIR'].includes(String(error.code))
 
 const textFields = ['server', 'realm', 'authRealm', 'username'] as const
 
@@ -135,11 +152,16 @@ const parse = (file: string, text: string): Memory => {
   }
 }
 
-const write = (file: string, memory: Memory): void =>
+const write = (file: string, memory: Memory): void => {
+  if (file.startsWith(`${nowhere}/`))
+    throw new CommandError(exitCodes.error, 'this user has no home folder to remember it in', {
+      hint: 'set HOME or XDG_CONFIG_HOME to a folder of this user',
+    })
   writeInPrivateFolder(file, `${JSON.stringify(memory, null, 2)}\n`)
+}
 
-export const openStore = (env: Env): Store => {
-  const file = storeFile(env)
+export const openStore = (env: Env, registered = registeredHome): Store => {
+  const file = storeFile(env, registered)
   const read = (): Memory => {
     try {
       return parse(file, readFileSync(file, 'utf8'))

@@ -8,7 +8,7 @@ import { readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isObject } from '#schemas/json-schema.ts'
 import { withLock } from '../context/lock.ts'
-import { type Env, type KeptIn, sessionKey, storeFile } from '../context/store.ts'
+import { type Env, isMissing, type KeptIn, sessionKey, storeFile } from '../context/store.ts'
 import { writeInPrivateFolder } from '../private-file.ts'
 import { openKeychain } from './keychain.ts'
 import type { UserTokens } from './token-endpoint.ts'
@@ -46,7 +46,7 @@ const readFile = (file: string): string | undefined => {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return undefined
+    if (isMissing(error)) return undefined
     throw error
   }
 }
