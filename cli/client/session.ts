@@ -86,7 +86,8 @@ const openPage = async (http: Http, jar: Jar, realm: string): Promise<void> => {
       'the realm to sign in to is --auth-realm (IAMCTL_AUTH_REALM), "master" unless given',
     )
   if (jar.get(xsrf) === undefined) {
-    succeeded(http.server, answer)
+    // A problem of a server that has none there, as below an address with a path too many.
+    if (status !== 404) succeeded(http.server, answer)
     throw new UnreachableError(
       http.server,
       'stranger',

@@ -148,6 +148,24 @@ describe('a session', () => {
     await session.end()
     expect(log).toEqual(['GET /realms/master/login', 'POST /realms/master/login'])
   })
+
+  it('is not begun at an address that has a path too many', async () => {
+    const problem = { status: 404, code: 'not-found', detail: 'Nothing is at this path.' }
+    const server = createServer((_, response) => {
+      response.writeHead(404, { 'content-type': 'application/problem+json' })
+      response.end(JSON.stringify(problem))
+    }).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    onTestFinished(() => void server.close())
+    const { port } = server.address() as AddressInfo
+    const address = `http://127.0.0.1:${port}/id`
+    const http = createHttp({ server: address, timeoutMs: 5000, slowTimeoutMs: 5000 })
+    onTestFinished(http.close)
+    await expect(createSession(http, admin()).send(get)).rejects.toMatchObject({
+      reason: 'stranger',
+      message: `${address} has no sign-in page: it is no iamctl server (404)`,
+    })
+  })
 })
 
 describe('cookies', () => {
