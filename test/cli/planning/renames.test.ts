@@ -40,7 +40,7 @@ const roles = (given: readonly Doc[]): Stored[] => [
   }),
 ]
 
-/** Who each document is, by its key: the description goes along with a rename. */
+/** The description of each document, by its key: a rename takes it along. */
 const known = (documents: readonly Stored[]): Record<string, unknown> =>
   Object.fromEntries(
     documents.flatMap(({ kind, key, body }) =>
