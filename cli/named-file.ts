@@ -1,6 +1,7 @@
 /** Files that an argument or a flag names: an error names the file, which that of Node.js does not do for a folder. */
 
 import { readFile } from 'node:fs/promises'
+import { own } from '#schemas/own.ts'
 import { harmless } from './control-characters.ts'
 import { CommandError, exitCodes } from './exit.ts'
 import { reasonOf } from './load/paths.ts'
@@ -11,16 +12,23 @@ export const unreadable = (file: string, error: unknown): CommandError =>
     cause: error,
   })
 
-const fullDisk: readonly unknown[] = ['ENOSPC', 'EDQUOT']
+/** Why a file cannot be written, and what to do. */
+const obstacles: Readonly<Record<string, readonly [reason: string, hint: string]>> = {
+  ENOSPC: ['the disk is full', 'free space, or name another file'],
+  EDQUOT: ['your quota is used up', 'free space, or name another file'],
+  EACCES: ['you may not write in its folder', 'check its permissions, or name another file'],
+  EPERM: ['the file system does not permit it', 'name another file'],
+  EROFS: ['the file system is read-only', 'name another file'],
+  ENOENT: ['its folder does not exist', 'create the folder, or name another file'],
+  ENOTDIR: ['a part of the path is a file', 'name another file'],
+}
 
-/** The system names no file where a write fails, such as on a full disk; an error that names one stays as it is. */
+/** The system names a draft beside the file, or where a write fails, as on a full disk, none at all. */
 export const unwritable = (file: string, error: unknown): unknown => {
   if (!(error instanceof Error && 'syscall' in error && 'code' in error)) return error
-  const isFull = fullDisk.includes(error.code)
-  if ('path' in error && !isFull) return error
-  const reason = isFull ? 'the disk is full' : error.message
+  const [reason, hint] = own(obstacles, String(error.code)) ?? [error.message, 'name another file']
   return new CommandError(exitCodes.error, `${harmless(file)} cannot be written: ${reason}`, {
-    hint: isFull ? 'free space, or name another file' : 'check the file system',
+    hint,
     cause: error,
   })
 }

@@ -10,8 +10,8 @@ export const replaceText = async (path: string, text: string): Promise<void> => 
   const file = await realpath(path)
   const { mode } = await stat(file)
   const next = join(dirname(file), `.${basename(file)}.${randomBytes(6).toString('hex')}`)
-  const handle = await open(next, 'wx', 0o600)
   try {
+    const handle = await open(next, 'wx', 0o600)
     try {
       await handle.writeFile(text)
       await handle.chmod(mode & 0o7777)
