@@ -62,7 +62,7 @@ const write = async (
   await handle.writeFile(text)
 }
 
-const { O_WRONLY, O_CREAT, O_EXCL, O_NOFOLLOW } = constants
+const { O_WRONLY, O_CREAT, O_EXCL, O_TRUNC, O_NOFOLLOW } = constants
 
 /** Network shares and FAT have no hard links. */
 const withoutLinks: readonly unknown[] = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EMLINK']
@@ -76,6 +76,21 @@ const moveBesideNone = async (draft: string, file: string): Promise<void> => {
     if (!withoutLinks.includes(codeOf(error))) throw error
     if (await found(file)) throw existing(file)
     await rename(draft, file)
+  }
+}
+
+/** A file that is mounted by itself, as containers do it, takes a new text and no other file in its place. */
+const moveOver = async (
+  draft: string,
+  file: string,
+  text: FileBelow['text'],
+  mode?: number,
+): Promise<void> => {
+  try {
+    await rename(draft, file)
+  } catch (error) {
+    if (codeOf(error) !== 'EBUSY') throw error
+    await write(file, O_WRONLY | O_TRUNC | (O_NOFOLLOW ?? 0), text, mode)
   }
 }
 
@@ -103,7 +118,10 @@ const draftOf = async (
     await discard()
     throw error
   }
-  return { place: () => (overwrite ? rename(draft, file) : moveBesideNone(draft, file)), discard }
+  return {
+    place: () => (overwrite ? moveOver(draft, file, text, mode) : moveBesideNone(draft, file)),
+    discard,
+  }
 }
 
 /** Writes files, none of them where one cannot be written; a link in the place of one is refused and not followed. */
