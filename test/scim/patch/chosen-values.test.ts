@@ -1,7 +1,7 @@
 /** PATCH of the values of a list that a path chooses by a filter (RFC 7644 §3.5.2.1, §3.5.2.3). */
 
 import { describe, expect, it } from 'vitest'
-import { openSite } from './sender.ts'
+import { openSite } from '../sender.ts'
 
 const site = openSite()
 
