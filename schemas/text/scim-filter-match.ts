@@ -4,6 +4,7 @@
  * is a matter of the caller.
  */
 
+import { foldCase } from './fold-case.ts'
 import type { AttributePath, Comparison, Literal, ScimFilter } from './scim-filter.ts'
 
 export interface FoundValues {
@@ -59,7 +60,7 @@ const comparable = (
   if (typeof actual !== 'string' || typeof wanted !== 'string') return [actual, wanted]
   const [a, b] = isTime ? [timeOf(actual), timeOf(wanted)] : []
   if (a !== undefined && b !== undefined) return [a, b]
-  return isCaseExact ? [actual, wanted] : [actual.toLowerCase(), wanted.toLowerCase()]
+  return isCaseExact ? [actual, wanted] : [foldCase(actual), foldCase(wanted)]
 }
 
 const holds = (op: Exclude<Comparison, 'ne'>, a: Simple, b: Simple): boolean => {

@@ -4,6 +4,7 @@
  */
 
 import { type Expression, type ExpressionBuilder, type SqlBool, sql } from 'kysely'
+import { foldCase, foldedTo } from '#schemas/text/fold-case.ts'
 import {
   type AttributePath,
   type Compare,
@@ -43,7 +44,7 @@ const exact = (text: string): string => text
 const personName = (column: Expression<unknown>): Column => ({
   column,
   kind: 'text',
-  fold: (text) => text.toLowerCase(),
+  fold: foldCase,
   hasCapitals: true,
 })
 
@@ -88,18 +89,19 @@ const contains = (text: Expression<unknown>, part: unknown): Expression<SqlBool>
   sql<SqlBool>`replace(${text}, ${part}, '') <> ${text}`
 
 /** Each makes the expression deeper: databases refuse it at some hundreds, and no name of a person has so many. */
-const mostCapitals = 50
+const mostLetters = 50
 
-/** The column with those capitals in lower case that a text in lower case could meet. */
-const lowered = (column: Expression<unknown>, text: string): Expression<unknown> => {
-  const cased = [...new Set(text)].filter((one) => {
-    const capital = one.toUpperCase()
-    return one > '\x7f' && capital !== one && capital.toLowerCase() === one
+/** The column, folded in those characters beyond ASCII that a folded text has. */
+const foldedFor = (column: Expression<unknown>, text: string): Expression<unknown> => {
+  const letters = [...new Set(text)].flatMap((one) => {
+    const spellings = one > '\x7f' ? foldedTo(one) : []
+    return spellings.length > 0 ? [{ one, spellings }] : []
   })
-  if (cased.length > mostCapitals)
-    throw invalidFilter(`a name has more than ${mostCapitals} different letters beyond ASCII`)
-  return cased.reduce(
-    (folded, one) => sql`replace(${folded}, ${one.toUpperCase()}, ${one})`,
+  if (letters.length > mostLetters)
+    throw invalidFilter(`a name has more than ${mostLetters} different letters beyond ASCII`)
+  return letters.reduce(
+    (folded, { one, spellings }) =>
+      spellings.reduce((inner, other) => sql`replace(${inner}, ${other}, ${one})`, folded),
     column,
   )
 }
@@ -261,7 +263,7 @@ export const conditionsFor = (
       return compareNumber(compare, column, kind === 'flag' ? flagOf(compare) : momentOf(compare))
     }
     const isFolded = hasCapitals && typeof value === 'string'
-    return textComparison(compare, isFolded ? lowered(column, fold(value)) : column, fold)
+    return textComparison(compare, isFolded ? foldedFor(column, fold(value)) : column, fold)
   }
 
   const present = (path: AttributePath): Expression<SqlBool> => {
