@@ -88,6 +88,22 @@ describe('a value that a path chooses', () => {
   })
 })
 
+it('a value that is added as the primary one is, also beside the former one (RFC 7644 §3.5.2)', async () => {
+  const path = await userWith({ phoneNumbers: [{ value: '1', type: 'work', primary: true }] })
+  const { body } = await site.scim.patch(path, {
+    op: 'add',
+    path: 'phoneNumbers',
+    value: [
+      { value: '1', type: 'work', display: 'One' },
+      { value: '2', type: 'home', primary: true },
+    ],
+  })
+  expect(body.phoneNumbers).toEqual([
+    { value: '1', type: 'work', display: 'One', primary: false },
+    { value: '2', type: 'home', primary: true },
+  ])
+})
+
 describe('a path that no value fits', () => {
   it('makes a value from its parts, in any order, as Entra ID sends them', async () => {
     const path = await userWith({})

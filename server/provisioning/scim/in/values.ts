@@ -65,7 +65,7 @@ const onlyOnePrimary = (attribute: Attribute, list: readonly Value[]): void => {
 }
 
 /** Equal for the same `value` of the same type; of a value without a `value` all parts count, whatever their order. */
-const keyOf = (value: Value): string => {
+export const keyOf = (value: Value): string => {
   if (!isComplex(value)) return JSON.stringify(value)
   return JSON.stringify(
     value['value'] === undefined ? Object.entries(value).sort() : [value['value'], value['type']],

@@ -18,6 +18,7 @@ import {
 } from '../schema/attribute.ts'
 import {
   distinct,
+  keyOf,
   readChosen,
   readParts,
   readValue,
@@ -53,12 +54,14 @@ const madeBy = (filter: ScimFilter, attribute: Attribute): Complex | undefined =
   return sub && { [sub.name]: readValue(sub, filter.value) }
 }
 
+const isPrimary = (one: Value): boolean => isComplex(one) && one['primary'] === true
+
 /** One value at most is the primary one: a new one takes the place of the old one. */
 const onePrimary = (list: readonly Value[], newest: readonly Value[]): Value[] => {
-  const chosen = newest.find((one) => isComplex(one) && one['primary'] === true)
+  const chosen = newest.find(isPrimary)
   if (chosen === undefined) return [...list]
   return list.map((one) =>
-    one !== chosen && isComplex(one) && one['primary'] === true ? { ...one, primary: false } : one,
+    one !== chosen && isComplex(one) && isPrimary(one) ? { ...one, primary: false } : one,
   )
 }
 
@@ -128,10 +131,11 @@ const changeList = (draft: Draft, { op, value }: Change, target: Target): Made |
       set(draft, attribute.name, given)
       return undefined
     }
-    const had = distinct(before)
-    const after = distinct([...had, ...given])
+    const after = distinct([...before, ...given])
     refuseTooMany(attribute, after)
-    const newest = after.filter((one) => !had.includes(one))
+    // One that was there may be repeated: the primary one is the one that is given as such (RFC 7644 §3.5.2).
+    const primary = given.filter(isPrimary).map(keyOf)
+    const newest = after.filter((one) => primary.includes(keyOf(one)))
     set(draft, attribute.name, onePrimary(after, newest))
     return undefined
   }
