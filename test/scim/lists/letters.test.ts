@@ -32,3 +32,17 @@ it.each([
     expect(found.sort(), attribute).toEqual([...expected].sort())
   }
 })
+
+it('are sorted by the letters that filters compare', async () => {
+  const { body } = await site.scim.send('GET', '/Users?sortBy=title')
+  const sorted = body.Resources.map(({ title }: { title: string }) => title)
+  expect(sorted).toEqual([
+    'GROẞ',
+    'Große',
+    'ÉMILE',
+    'İPEK',
+    'Ǆemal',
+    'ΠΑΠΑΔΟΠΟΥΛΟΣ',
+    'Παπαδόπουλος',
+  ])
+})

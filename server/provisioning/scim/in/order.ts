@@ -1,5 +1,6 @@
 /** The order of resources by an attribute (RFC 7644 §3.4.2.3). */
 
+import { foldCase } from '#schemas/text/fold-case.ts'
 import type { AttributePath } from '#schemas/text/scim-filter.ts'
 import { type Attribute, isComplex, named, type Resource, type Value } from './schema/attribute.ts'
 
@@ -19,7 +20,7 @@ export const sortKeyBy = (attributes: readonly Attribute[], { name, sub }: Attri
     const found = oneOf(resource[outer?.name ?? ''])
     const value = inner && isComplex(found) ? found[inner.name] : found
     if (value === undefined) return undefined
-    return isExact ? String(value) : String(value).toLowerCase()
+    return isExact ? String(value) : foldCase(String(value))
   }
 }
 
