@@ -104,6 +104,15 @@ it('a value that is added as the primary one is, also beside the former one (RFC
   ])
 })
 
+it('an address that is added again is one, and primary if either is (RFC 7643 §2.4)', async () => {
+  const address = { type: 'work', country: 'NL' }
+  const path = await userWith({ addresses: [{ ...address, primary: true }] })
+  for (const value of [[address], [{ ...address, primary: true }], [address]]) {
+    const { body } = await site.scim.patch(path, { op: 'add', path: 'addresses', value })
+    expect(body.addresses).toEqual([{ ...address, primary: true }])
+  }
+})
+
 describe('a path that no value fits', () => {
   it('makes a value from its parts, in any order, as Entra ID sends them', async () => {
     const path = await userWith({})

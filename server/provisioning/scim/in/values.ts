@@ -64,11 +64,13 @@ const onlyOnePrimary = (attribute: Attribute, list: readonly Value[]): void => {
     throw invalidValue(`${attribute.name} has more than one primary value (RFC 7643 §2.4)`)
 }
 
-/** Equal for the same `value` of the same type; of a value without a `value` all parts count, whatever their order. */
+/** Equal for the same `value` of the same type; of a value without a `value` all parts count but `primary`, whatever their order. */
 export const keyOf = (value: Value): string => {
   if (!isComplex(value)) return JSON.stringify(value)
   return JSON.stringify(
-    value['value'] === undefined ? Object.entries(value).sort() : [value['value'], value['type']],
+    value['value'] === undefined
+      ? Object.entries({ ...value, primary: undefined }).sort()
+      : [value['value'], value['type']],
   )
 }
 
