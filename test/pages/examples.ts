@@ -1,10 +1,10 @@
 /** One filled-in example of every page, or several where it can look quite different; with a server that shows them. */
 import type { FastifyReply } from 'fastify'
 import type { FormPage, Impersonation } from '#server/http/pages/pages.ts'
-import { accountExamples } from './account-examples.ts'
-import { agentExamples } from './agent-examples.ts'
 import type { AllPages } from './all-pages.ts'
-import { brokerExamples } from './broker-examples.ts'
+import { accountExamples } from './examples/account.ts'
+import { agentExamples } from './examples/agents.ts'
+import { brokerExamples } from './examples/brokers.ts'
 
 type Show = (pages: AllPages, reply: FastifyReply, page: FormPage) => FastifyReply
 

@@ -2,7 +2,7 @@
 
 import type { FastifyReply } from 'fastify'
 import type { FormPage } from '#server/http/pages/pages.ts'
-import type { AllPages } from './all-pages.ts'
+import type { AllPages } from '../all-pages.ts'
 
 type Show = (pages: AllPages, reply: FastifyReply, page: FormPage) => FastifyReply
 
