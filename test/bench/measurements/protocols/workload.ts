@@ -137,12 +137,16 @@ const measureOn = async (
     for (let round = 0; round < ROUNDS; round += 1) {
       rounds.credentials.push(await load(server, ROUND_MS, () => credentials))
       rounds.exchange.push(await load(server, ROUND_MS, next))
-      alone.push(await someCredentials())
     }
+    const quietly = async (): Promise<void> => {
+      for (let round = 0; round < ROUNDS; round += 1) alone.push(await someCredentials())
+    }
+    // Before the storms, between them and after them: the speed of a machine changes while they last.
+    await quietly()
     const elsewhere = await besideStorm(refuser)
+    await quietly()
     const beside = await besideStorm(server)
-    // As many quiet rounds after the storms as before: the speed of a machine changes while they last.
-    for (let round = 0; round < ROUNDS; round += 1) alone.push(await someCredentials())
+    await quietly()
     const rates = (loads: readonly Load[]): number[] => loads.map(({ perSecond }) => perSecond)
     const p99 = (loads: readonly Load[]): number =>
       quantile(
@@ -192,7 +196,7 @@ export const measureWorkload: Measurement = async ({ backends, serveScript }) =>
         `${ROUNDS} interleaved rounds of ${ROUND_MS} ms over ${CONNECTIONS} connections; the keys of the issuer are known`,
         'the aim is 60 % of client_credentials: a signature is verified besides the one that is made',
         `the storm: ${GARBAGE} JWTs that are none, over ${GARBAGE_CONNECTIONS} connections from a thread of its own, each of which sends its next when one is refused; to the server, which refuses at its pace, and to a bare handler that refuses each after a second, which shows what the same callers cost the machine`,
-        'p99 over all requests while the storm lasts, and over the quiet rounds before and after it',
+        'p99 over all requests while the storm lasts, and over the quiet rounds before and after both storms',
       ],
       rows,
     }
