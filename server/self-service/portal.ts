@@ -23,7 +23,7 @@ interface Start {
   readonly url?: string
 }
 
-/** Undefined where the client of the application is disabled: nobody can sign in there. */
+/** Undefined where the client of the application is disabled: it signs no user in. */
 const startOf = async (
   issuer: Issuer,
   { type, clientId, entityId }: ApplicationDoc,
