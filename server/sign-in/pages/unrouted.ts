@@ -14,13 +14,16 @@ export const createUnroutedPage =
     if (!wantsPage(request) || !['GET', 'HEAD'].includes(request.method)) return undefined
     const realm = realmIn(request.url)
     const settings = realm === '' ? Promise.resolve(null) : settingsOf(realm).catch(() => null)
-    void settings.then((known) =>
-      pages.error(reply, {
-        ...pageContext(pages, request, realm, known),
-        status: 404,
-        error: 'not-found',
-        requestId: request.id,
-      }),
-    )
+    settings
+      .then((known) =>
+        pages.error(reply, {
+          ...pageContext(pages, request, realm, known),
+          status: 404,
+          error: 'not-found',
+          requestId: request.id,
+        }),
+      )
+      // Nothing waits for this promise: its rejection would end the process.
+      .catch((error: unknown) => reply.send(error))
     return reply
   }
