@@ -113,6 +113,17 @@ export const verifyQuery = ({ signature }: QueryMessage, keys: readonly KeyObjec
     ? refuse('unsigned', 'the query is not signed; it needs SigAlg and Signature')
     : verifiedBy(keys, signature.algorithm, signature.octets, signature.value, inQuery)
 
+/**
+ * Every character but the unreserved ones of RFC 3986 §2.3. Of what `encodeURIComponent` leaves, browsers escape the apostrophe on
+ * the way (URL Standard §1.3, special-query percent-encode set), and the signature would no longer be over what is sent; the
+ * others are escaped by receivers that write the query again to verify it.
+ */
+const escaped = (value: string): string =>
+  encodeURIComponent(value).replace(
+    /[!'()*]/g,
+    (one) => `%${one.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+
 /** A query with a message, signed where a key is given: append it to the URL of the receiver. */
 export const writeQuery = async (
   message: {
@@ -126,10 +137,10 @@ export const writeQuery = async (
   const { parameter, xml, relayState } = message
   const encoded = deflateRawSync(xml).toString('base64')
   const parts = [
-    `${parameter}=${encodeURIComponent(encoded)}`,
-    ...(relayState === undefined ? [] : [`RelayState=${encodeURIComponent(relayState)}`]),
+    `${parameter}=${escaped(encoded)}`,
+    ...(relayState === undefined ? [] : [`RelayState=${escaped(relayState)}`]),
   ]
   if (key === undefined) return parts.join('&')
-  const octets = [...parts, `SigAlg=${encodeURIComponent(rsaSha256)}`].join('&')
-  return `${octets}&Signature=${encodeURIComponent(await signText(octets, key))}`
+  const octets = [...parts, `SigAlg=${escaped(rsaSha256)}`].join('&')
+  return `${octets}&Signature=${escaped(await signText(octets, key))}`
 }

@@ -39,6 +39,19 @@ describe('a query that we write', () => {
     )
   })
 
+  it('comes through a browser as it was signed, whatever the RelayState holds (URL Standard §1.3)', async () => {
+    const printable = Array.from({ length: 95 }, (_, at) => String.fromCharCode(0x20 + at)).join('')
+    for (const relayState of ["https://sp.example/it's?a=(b)*!", `${printable}\t\r\n\u0000é😀`]) {
+      const message = { parameter: 'SAMLResponse', xml: '<a/>', relayState } as const
+      const query = await writeQuery(message, sender.signing)
+      const { search } = new URL(`https://sp.example/slo?${query}`)
+      expect(search.slice(1)).toBe(query)
+      expect(verify(search.slice(1))).toBe(undefined)
+      // As receivers write it again that have the parameters alone.
+      expect(query).not.toMatch(/[!'()*]/)
+    }
+  })
+
   it('has the parameters in the order that is signed, and no signature without a key', async () => {
     const names = (query: string) => [...new URLSearchParams(query).keys()]
     const message = { parameter: 'SAMLResponse', xml: '<a/>', relayState: 'x' } as const
