@@ -53,16 +53,20 @@ export const canonicalize = (
   }
 
   const write = (node: Node, rendered: ReadonlyMap<string, string>): void => {
-    let declared = rendered
     const tag = qualified(node.prefix, node.name)
     add(`<${tag}`)
-    for (const prefix of [...wanted(node, inclusive)].sort(byCodePoints)) {
-      const namespace = boundTo(node.scope, prefix) ?? ''
+    const fresh = [...wanted(node, inclusive)]
+      .sort(byCodePoints)
+      .map((prefix): [prefix: string, namespace: string] => [
+        prefix,
+        boundTo(node.scope, prefix) ?? '',
+      ])
       // No default namespace is what holds where none was written.
-      if ((declared.get(prefix) ?? '') === namespace) continue
-      declared = new Map(declared).set(prefix, namespace)
+      .filter(([prefix, namespace]) => (rendered.get(prefix) ?? '') !== namespace)
+    for (const [prefix, namespace] of fresh)
       add(` ${prefix === '' ? 'xmlns' : `xmlns:${prefix}`}="${escapeAttribute(namespace)}"`)
-    }
+    // One copy at most for an element: one for each of its prefixes is a bomb.
+    const declared = fresh.length === 0 ? rendered : new Map([...rendered, ...fresh])
     for (const { prefix, name, value } of [...node.attributes].sort(byName))
       add(` ${qualified(prefix, name)}="${escapeAttribute(value)}"`)
     add('>')

@@ -62,7 +62,9 @@ const prefixesIn = (node: Node): ReadonlySet<string> => {
   const isList = [used, ...(used === exclusiveC14nWithComments ? [exclusiveC14n] : [])].some(
     (namespace) => isNamed(list, { namespace, name: 'InclusiveNamespaces' }),
   )
-  if (others.length > 0 || !isList) shape(`${node.name} may hold one InclusiveNamespaces alone`)
+  // Whatever else stands here would be canonicalized, prefix by prefix, before anything is known about the sender (CWE-405).
+  if (others.length > 0 || !isList || elementsOf(list).length > 0)
+    shape(`${node.name} may hold one InclusiveNamespaces alone`)
   const prefixes = (attributeOf(list, 'PrefixList') ?? '').split(/[ \t\r\n]+/).filter(Boolean)
   if (prefixes.length > PREFIX_LIMIT) shape(`a PrefixList has at most ${PREFIX_LIMIT} prefixes`)
   return new Set(prefixes.map((prefix) => (prefix === '#default' ? '' : prefix)))

@@ -173,6 +173,17 @@ const wrong: Readonly<Record<string, readonly [refusal: string, parts: Parts]>> 
     'signature-shape',
     { transforms: transform(enveloped) + transform(c14n, '<a/>') },
   ],
+  'elements inside a PrefixList, each of which would be canonicalized with its prefixes (CWE-405)':
+    [
+      'signature-shape',
+      {
+        canonicalization: method(
+          'CanonicalizationMethod',
+          c14n,
+          `<i:InclusiveNamespaces xmlns:i="${c14n}" PrefixList="samlp">${'<a/>'.repeat(1000)}</i:InclusiveNamespaces>`,
+        ),
+      },
+    ],
   'a PrefixList without end': [
     'signature-shape',
     {
