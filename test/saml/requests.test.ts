@@ -238,6 +238,22 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
     expect(statusOf(await ask('', both))).toBe('Responder/NoPassive')
   })
 
+  it('asks again at every request where the service provider is set so, also for one that starts here', async () => {
+    const options = { forceAuthn: true, idpInitiatedSsoEnabled: true }
+    await change(site, providerPath(), { options })
+    const initiated = `${site.issuer}/saml/idp/initiate?entityId=${encodeURIComponent(entityId)}`
+    for (const url of [
+      askUrl(site),
+      askUrl(site, { attributes: { ForceAuthn: 'false' } }),
+      initiated,
+    ])
+      expect((await alice.open(url)).body).toContain('name="password"')
+    expect(statusOf(await ask('', { IsPassive: 'true' }))).toBe('Responder/NoPassive')
+    expect(statusOf(sentOf(await alice.signIn(askUrl(site))))).toBe('Success')
+    await change(site, providerPath(), { options: {} })
+    expect(statusOf(await ask(''))).toBe('Success')
+  })
+
   it.each([
     ['exact', [`${ac}:PasswordProtectedTransport`], 'Success'],
     ['minimum', [`${ac}:Password`], 'Success'],
@@ -365,6 +381,26 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
     )
     const keys = await keysOf(site)
     expect(readSigned(xml, { root: xmlName('samlp:Response'), keys }).element.name).toBe('Response')
+  })
+
+  it('are answered under a signature where the realm leaves out the one and the service provider the other', async () => {
+    const { saml } = (await site.admin('GET', '/settings')).body
+    await change(site, '/settings', { saml: { ...saml, signResponse: false } })
+    await change(site, providerPath(), { options: { signAssertion: false } })
+    const { xml } = await ask('')
+    await change(site, providerPath(), { options: {} })
+    await change(site, '/settings', { saml })
+    const expected = { root: xmlName('samlp:Response'), keys: await keysOf(site) }
+    expect(readSigned(xml, expected).element.name).toBe('Response')
+  })
+
+  it('are refused where assertions of the realm are encrypted, and the service provider has no certificate', async () => {
+    await addProvider(site, { entityId: 'https://open.example' })
+    const { saml } = (await site.admin('GET', '/settings')).body
+    await change(site, '/settings', { saml: { ...saml, encryptAssertion: true } })
+    const told = sentOf(await alice.open(askUrl(site, { issuer: 'https://open.example' })))
+    await change(site, '/settings', { saml })
+    expect([statusOf(told), told.xml.includes('alice')]).toEqual(['Requester/RequestDenied', false])
   })
 
   it('encrypts the NameID for a NameIDPolicy that asks for it (SAML Core §3.4.1.1)', async () => {

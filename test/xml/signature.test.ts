@@ -173,6 +173,14 @@ const wrong: Readonly<Record<string, readonly [refusal: string, parts: Parts]>> 
     'signature-shape',
     { transforms: transform(enveloped) + transform(c14n, '<a/>') },
   ],
+  'two lists of prefixes': [
+    'signature-shape',
+    {
+      transforms:
+        transform(enveloped) +
+        transform(c14n, `<i:InclusiveNamespaces xmlns:i="${c14n}" PrefixList="a"/>`.repeat(2)),
+    },
+  ],
   'elements inside a PrefixList, each of which would be canonicalized with its prefixes (CWE-405)':
     [
       'signature-shape',
@@ -270,6 +278,7 @@ describe('a signature', () => {
   it.each([
     ['no ID', '#undefined', ''],
     ['an empty ID', '#', ' ID=""'],
+    ['an ID in a namespace alone', '#_1', ' samlp:ID="_1"'],
   ])('over an element with %s is refused', (_name, uri, id) => {
     const other = authnRequest('_1').replace(' ID="_1"', id)
     const digest = createHash('sha256').update(canonicalForm(other)).digest('base64')
