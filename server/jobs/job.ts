@@ -50,7 +50,7 @@ export interface JobHandler<P = unknown> {
   readonly queue: string
   /** How many jobs of one target this node runs at the same time; one after a failure, until one succeeds. */
   readonly perTarget: number
-  /** How many jobs of the queue this node runs at the same time. */
+  /** How many jobs of the queue this node runs at the same time; half of them are of one realm at most. */
   readonly atOnce?: number
   /** Only the oldest unfinished job of a target runs, on whatever node. */
   readonly ordered?: boolean

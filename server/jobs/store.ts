@@ -24,6 +24,10 @@ export interface Lanes {
   readonly perTarget: number
   /** How many more may run of targets that have some running. */
   readonly room: ReadonlyMap<string, number>
+  /** How many more may be taken of realms that have some running; '' has the jobs of no realm. */
+  readonly shares: ReadonlyMap<string, number>
+  /** Of a realm that is not in `shares`. */
+  readonly share: number
 }
 
 type Change = Partial<
@@ -45,10 +49,28 @@ const removeSize = 1000
 export const createJobStore = ({ db, dialect }: Pick<Storage, 'db' | 'dialect'>) => {
   const skipLocked = dialect.skipsLocked ? sql`for update skip locked` : sql``
 
+  const realm = sql`coalesce(realm, '')`
+
+  const without = (column: RawBuilder<unknown>, room: ReadonlyMap<string, number>) => {
+    const full = [...room].filter(([, free]) => free <= 0).map(([name]) => name)
+    return full.length > 0 ? sql`and ${column} not in (${sql.join(full)})` : sql``
+  }
+
+  /** The entry of the column in `room`, else `usual`. */
+  const roomOf = (
+    column: RawBuilder<unknown>,
+    room: ReadonlyMap<string, number>,
+    usual: number,
+  ): RawBuilder<unknown> => {
+    const partly = [...room].filter(([, free]) => free > 0)
+    if (partly.length === 0) return sql.lit(usual)
+    const cases = partly.map(([name, free]) => sql`when ${name} then ${sql.lit(free)}`)
+    return sql`case ${column} ${sql.join(cases, sql` `)} else ${sql.lit(usual)} end`
+  }
+
   /** With literals where the text must be that of an index. */
-  const eligible = ({ queue, ordered, room }: Lanes) => {
-    const full = [...room].filter(([, free]) => free <= 0).map(([target]) => target)
-    const notFull = full.length > 0 ? sql`and target not in (${sql.join(full)})` : sql``
+  const eligible = ({ queue, ordered, room, shares }: Lanes) => {
+    const notFull = sql`${without(sql`target`, room)} ${without(realm, shares)}`
     const oldest = ordered
       ? sql`and not exists (select 1 from jobs as older where older.queue = jobs.queue
           and older.target = jobs.target and older.id < jobs.id and older.state = 'waiting')`
@@ -122,23 +144,21 @@ export const createJobStore = ({ db, dialect }: Pick<Storage, 'db' | 'dialect'>)
     },
 
     claim: (lanes: Lanes, most: number, now: number, until: number): Statement => {
-      const partly = [...lanes.room].filter(([, free]) => free > 0)
-      const cases = sql.join(
-        partly.map(([target, free]) => sql`when ${target} then ${sql.lit(free)}`),
-        sql` `,
-      )
-      const room =
-        partly.length > 0
-          ? sql`case target ${cases} else ${sql.lit(lanes.perTarget)} end`
-          : sql.lit(lanes.perTarget)
+      const room = roomOf(sql`target`, lanes.room, lanes.perTarget)
+      const share = roomOf(sql`realm`, lanes.shares, lanes.share)
       const query = sql`
         with due as materialized (
-          select id, target from jobs where ${eligible(lanes)} and next_at <= ${now}
+          select id, target, ${realm} as realm from jobs
+          where ${eligible(lanes)} and next_at <= ${now}
           order by next_at, id limit ${sql.lit(window)} ${skipLocked}),
         placed as (
-          select id, target, row_number() over (partition by target order by id) as place from due),
+          select id, realm, target, row_number() over (partition by target order by id) as place
+          from due),
+        shared as (
+          select id, realm, row_number() over (partition by realm order by place, id) as turn
+          from placed where place <= ${room}),
         chosen as materialized (
-          select id from placed where place <= ${room} order by place, id limit ${most})
+          select id from shared where turn <= ${share} order by turn, id limit ${most})
         update jobs set lease = ${newId()}, next_at = ${until}, attempts = attempts + 1
         where id in (select id from chosen) returning *`
       return statement({ compile: () => query.compile(db) })

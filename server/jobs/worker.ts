@@ -75,11 +75,23 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
   let gathering: NodeJS.Timeout | undefined
   let sweptAt = Number.NEGATIVE_INFINITY
 
-  const lanes = (): Lanes => {
+  const lanes = (free: number): Lanes => {
     const room = new Map<string, number>()
     for (const target of failing) room.set(target, 1)
     for (const { row } of running) room.set(row.target, (room.get(row.target) ?? perTarget) - 1)
-    return { queue, ordered, perTarget: ordered ? 1 : perTarget, room }
+    return { queue, ordered, perTarget: ordered ? 1 : perTarget, room, ...sharesOf(free) }
+  }
+
+  /**
+   * A realm holds no more places than it leaves free, however many targets it has: receivers of one realm that answer slowly
+   * must not hold up mails, sign-outs and deliveries of the others (CWE-770).
+   */
+  const sharesOf = (free: number): Pick<Lanes, 'shares' | 'share'> => {
+    const held = new Map<string, number>()
+    for (const { row } of running) held.set(row.realm ?? '', (held.get(row.realm ?? '') ?? 0) + 1)
+    const shareOf = (places: number) => Math.ceil((free - places) / 2)
+    const shares = new Map([...held].map(([realm, places]) => [realm, shareOf(places)]))
+    return { shares, share: shareOf(0) }
   }
 
   /** Takes what is due; returns when to look again. */
@@ -88,10 +100,10 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
     // The end of any that runs wakes this again.
     if (free <= 0) return undefined
     const now = clock.now()
-    const next = await store.nextAt(lanes())
+    const next = await store.nextAt(lanes(free))
     if (next === undefined || next > now)
       return (await sweep(now)) ? 0 : next === undefined ? undefined : next - now
-    const [taken] = await storage.commit([store.claim(lanes(), free, now, now + leaseMs)])
+    const [taken] = await storage.commit([store.claim(lanes(free), free, now, now + leaseMs)])
     // The one cast between what the table promises and what a statement returns.
     const rows = (taken?.rows ?? []) as unknown as readonly Claimed[]
     for (const row of rows) begin(row)

@@ -296,6 +296,40 @@ describe.each(backends)('jobs on $name', ({ open }) => {
     expect(finished).toHaveLength(100)
   })
 
+  it('of a realm whose targets all hang leave places to those of other realms', async () => {
+    const jobs = node()
+    const stuck = gate()
+    const begun: string[] = []
+    await storage.commit(['a', 'b', 'c'].map((name) => insertRealm(storage.db, name)))
+    const list = (realm: string, count: number) =>
+      Array.from({ length: count }, (_, n) => ({ payload: 'x', realm, target: `${realm} ${n}` }))
+    await enqueue(jobs, ...list('a', 300))
+    const running = await begin(
+      jobs,
+      handler(
+        async ({ realm }) => {
+          begun.push(realm ?? '')
+          return realm === 'c' ? done() : stuck.run()
+        },
+        { atOnce: 16 },
+      ),
+    )
+    const begunOf = (realm: string) => begun.filter((one) => one === realm).length
+    await expect.poll(() => begunOf('a')).toBe(8)
+    for (const [realm, count, most] of [
+      ['b', 300, 4],
+      ['c', 20, 20],
+    ] as const) {
+      await enqueue(jobs, ...list(realm, count))
+      jobs.wake()
+      await expect.poll(() => begunOf(realm)).toBe(most)
+    }
+    expect([begunOf('a'), begunOf('b')]).toEqual([8, 4])
+    stuck.open()
+    await running.idle()
+    expect([begunOf('a'), begunOf('b')]).toEqual([300, 300])
+  })
+
   it('of a target that fails are tried one by one until one succeeds', async () => {
     const jobs = node()
     let answer: Outcome = { kind: 'retry', reason: 'down' }
