@@ -300,6 +300,61 @@ describe('the limits of a request', () => {
   })
 })
 
+describe('names with a slow name server', () => {
+  it('share one place, so that the others are resolved without a wait', async () => {
+    const { port } = await site()
+    const ends = new Map<string, () => void>()
+    const lookup = (host: string) =>
+      host.startsWith('dead')
+        ? new Promise<never>((_, reject) =>
+            ends.set(host, () => {
+              ends.delete(host)
+              reject(Object.assign(new Error('no answer'), { code: 'EAI_AGAIN' }))
+            }),
+          )
+        : Promise.resolve([{ address: '127.0.0.1', family: 4 }])
+    const client = outgoing({ lookup })
+    const ask = (host: string) => client.request({ url: `http://${host}.test:${port}/` })
+    const askDead = () =>
+      ['dead-1', 'dead-2'].map(async (host) => {
+        await expect(ask(host)).rejects.toMatchObject({ code: 'outgoing.network' })
+      })
+    const endAll = async (asked: readonly Promise<void>[]) => {
+      const all = Promise.all(asked)
+      const ending = setInterval(() => ends.forEach((end) => void end()), 10)
+      await all.finally(() => clearInterval(ending))
+    }
+    const first = askDead()
+    await vi.waitUntil(() => ends.size === 2, { timeout: 10_000 })
+    await new Promise((resolve) => setTimeout(resolve, 1100))
+    await endAll(first)
+    const later = askDead()
+    await vi.waitUntil(() => ends.size > 0, { timeout: 10_000 })
+    const answers = await Promise.all(['a', 'b', 'c'].map(ask))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+    await endAll(later)
+    expect((await ask('a')).status).toBe(200)
+  })
+
+  it('are asked once for all requests of the same moment', async () => {
+    const { port } = await site()
+    const asked: string[] = []
+    const answer = Promise.withResolvers<{ address: string; family: number }[]>()
+    const lookup = (host: string) => {
+      asked.push(host)
+      return answer.promise
+    }
+    const client = outgoing({ lookup })
+    const requests = Array.from({ length: 5 }, () =>
+      client.request({ url: `http://a.test:${port}/` }),
+    )
+    await vi.waitUntil(() => asked.length > 0, { timeout: 10_000 })
+    answer.resolve([{ address: '127.0.0.1', family: 4 }])
+    await Promise.all(requests)
+    expect(asked).toEqual(['a.test'])
+  })
+})
+
 describe('closing', () => {
   it('waits for the answers under way and ends connections that were never made', async () => {
     let answer = () => {}
