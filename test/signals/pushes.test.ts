@@ -232,6 +232,51 @@ describe.each(backends)('pushes of security events ($name)', (backend) => {
     expect(own.receiver.at('/held')).toHaveLength(2)
   })
 
+  it.each([
+    ['another address', '/mended', {}],
+    ['another header', '/broken', { authorization_header: 'Bearer new' }],
+  ])(
+    'a receiver that names %s gets at once what failed before, in its order',
+    async (_, to, more) => {
+      const from = '/broken'
+      own.receiver.answer((response, { path, headers }) => {
+        const isMended = path === to && (to !== from || headers.authorization === 'Bearer new')
+        response.writeHead(isMended ? 202 : 503).end()
+      })
+      const id = await own.made(push(own.receiver.url(from)))
+      for (const state of ['1', '2']) await verify(id, state)
+      const before = own.receiver.at(to).length
+      // The attempts that have failed by now leave the next one for hours later.
+      for (let tries = 0; tries < 6; tries += 1) {
+        await own.background.idle()
+        own.advance(6 * 3600)
+        own.site.server.areas.jobs.wake('signals')
+      }
+      await own.background.idle()
+      const failed = own.receiver.at(to).length - before
+      const delivery = push(own.receiver.url(to), more)
+      await own.send('PATCH', '/ssf/stream', { stream_id: id, delivery })
+      await arrived(to, before + failed + 2)
+      expect((await statesAt(to)).slice(-2)).toEqual([{ state: '1' }, { state: '2' }])
+      own.receiver.answer(202)
+    },
+  )
+
+  it('a stream that is enabled again and again has one push for each event', async () => {
+    own.receiver.answer(503)
+    const id = await own.made(push(own.receiver.url('/again')))
+    for (const state of ['1', '2', '3']) await verify(id, state)
+    await own.background.idle()
+    for (let n = 0; n < 5; n += 1) {
+      await own.send('POST', '/ssf/status', { stream_id: id, status: 'enabled' })
+      await own.background.idle()
+    }
+    const { db } = own.site.server.areas.storage
+    const rows = await db.selectFrom('jobs').select('id').where('target', '=', id).execute()
+    expect(rows).toHaveLength(3)
+    own.receiver.answer(202)
+  })
+
   it('events that were to be fetched are pushed once the receiver asks for that', async () => {
     const id = await own.made(poll)
     await verify(id, 'first')

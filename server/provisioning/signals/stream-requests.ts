@@ -113,7 +113,10 @@ export const createStreamRequests = (parts: StreamRequestParts) => {
       const row = { ...stream, ...changed }
       const detail = 'signal stream'
       await own.write(receiver, request, 'ADMIN_UPDATE', detail, [streams.change(row.id, changed)])
-      if (row.endpoint_url !== stream.endpoint_url) await transmitter.resume(row)
+      const isSameDelivery = (['endpoint_url', 'authorization_header'] as const).every(
+        (member) => row[member] === stream[member],
+      )
+      if (!isSameDelivery) await transmitter.resume(row)
       return reply.send(shownStream(issuer, client.clientId, row))
     }
 

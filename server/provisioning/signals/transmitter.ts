@@ -6,6 +6,7 @@
 
 import { Client } from '#schemas/kinds/clients/client.ts'
 import type { OutboxEvent } from '#server/audit/outbox.ts'
+import { restartFailed, waitingPayloads } from '#server/jobs/lane.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
@@ -64,7 +65,7 @@ export interface Transmitter {
     audience: string,
     event: SecurityEvent,
   ): Statement[]
-  /** Pushes what waits: events that were held, or that were to be fetched until now. */
+  /** Pushes what waits: events that were held, that were to be fetched until now, or whose push failed. */
   resume(stream: SignalStreamRow): Promise<void>
   /** The part of the logout queue: it sends nothing itself, and leaves the job to the protocols. */
   tellLogout: TellLogout
@@ -185,19 +186,26 @@ export const createTransmitter = (parts: TransmitterParts): Transmitter => {
 
     resume: async (stream) => {
       if (stream.endpoint_url !== null) {
+        const lane = { queue: signalQueue, target: stream.id }
         const events = await streams.waiting({ ...stream, status: 'enabled' }, mostResumed)
-        await storage.commit(
-          jobs.enqueueStatements(
-            signalQueue,
-            // The job that the event came with may have ended while the stream was paused.
-            events.map(({ id }) => ({
-              realm: stream.realm,
-              target: stream.id,
-              key: `${id} ${newId()}`,
-              payload: { event: id },
-            })),
-          ),
+        const queued = new Set(
+          (await waitingPayloads(storage, lane)).map((payload) => (payload as SignalPayload).event),
         )
+        await storage.commit([
+          restartFailed(storage, lane, clock.now()),
+          ...jobs.enqueueStatements(
+            signalQueue,
+            // The job that the event came with may have ended while the stream was paused, or failed for good.
+            events
+              .filter(({ id }) => !queued.has(id))
+              .map(({ id }) => ({
+                realm: stream.realm,
+                target: stream.id,
+                key: `${id} ${newId()}`,
+                payload: { event: id },
+              })),
+          ),
+        ])
       }
       wake([stream.id])
     },
