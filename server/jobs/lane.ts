@@ -1,4 +1,4 @@
-/** The jobs of one target that wait for their turn: none of them is under way. */
+/** The jobs of one target: those that wait and are not under way, and those that are done. */
 
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
@@ -8,7 +8,7 @@ export interface LaneName {
   readonly target: string
 }
 
-/** The payloads of those jobs. */
+/** The payloads of the jobs that wait. */
 export const waitingPayloads = async (
   { db }: Pick<Storage, 'db'>,
   { queue, target }: LaneName,
@@ -24,7 +24,7 @@ export const waitingPayloads = async (
   return rows.map(({ payload }) => JSON.parse(payload))
 }
 
-/** Those that failed are due at once, and with no attempt counted: what made them fail has changed. */
+/** Jobs that wait after a failure are due at once, and with no attempt counted: what made them fail has changed. */
 export const restartFailed = (
   { db }: Pick<Storage, 'db'>,
   { queue, target }: LaneName,
@@ -40,3 +40,21 @@ export const restartFailed = (
       .where('lease', 'is', null)
       .where('attempts', '>', 0),
   )
+
+/** Whether one was done at this time or later, and is still listed. */
+export const isDoneSince = async (
+  { db }: Pick<Storage, 'db'>,
+  { queue, target }: LaneName,
+  since: number,
+): Promise<boolean> => {
+  const row = await db
+    .selectFrom('jobs')
+    .select('id')
+    .where('queue', '=', queue)
+    .where('target', '=', target)
+    .where('state', '=', 'done')
+    .where('finished_at', '>=', since)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}

@@ -1,7 +1,7 @@
 /**
  * Delivers events to webhooks, at least once each: the schedule of Standard Webhooks over three days, with what the
- * receiver asks for by Retry-After. A receiver that is gone (410), or that no attempt reached, is not sent anything
- * any more: its webhook is disabled.
+ * receiver asks for by Retry-After. A receiver that is gone (410), or that took no delivery for as long as one was
+ * tried, is not sent anything any more: its webhook is disabled.
  */
 
 import { Webhook, type WebhookDoc } from '#schemas/kinds/notifications/webhook.ts'
@@ -9,6 +9,7 @@ import type { AuditRecord } from '#schemas/wire/events.ts'
 import { eventsByIds } from '#server/audit/event-scan.ts'
 import type { StoredEvent } from '#server/audit/records.ts'
 import type { Job, JobHandler, JobResult, Outcome } from '#server/jobs/job.ts'
+import { isDoneSince } from '#server/jobs/lane.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
@@ -112,7 +113,12 @@ export const webhookDeliveries = (
     },
     dead: async (job, reason) => {
       const webhook = await webhookOf(job)
-      if (webhook) await disable(webhook, `no attempt of ${job.attempt} arrived: ${reason}`)
+      if (!webhook) return
+      // A receiver that refuses this event alone stays: a firewall in front of it may take a text in the event, such as the username of
+      // a failed sign-in, for an attack, and the sender of that text must not end what the receiver is told.
+      const lane = { queue: webhookQueue, target: job.target }
+      if (await isDoneSince(storage, lane, job.createdAt)) return
+      await disable(webhook, `no attempt of ${job.attempt} arrived: ${reason}`)
     },
   }
 }

@@ -252,6 +252,29 @@ describe('webhooks', () => {
         .toEqual([id])
     })
 
+    it('refuses one event and takes others: the delivery has failed, and the webhook stays enabled', async () => {
+      const id = await subscribe('/hook')
+      // As a firewall does that takes a text in the event, such as a username, for an attack.
+      receiver.answer((response, { json }) =>
+        response.writeHead(json.type === 'ADMIN_DELETE' ? 403 : 204).end(),
+      )
+      const role = await happen('one-that-goes')
+      expect((await send('DELETE', `/roles/${role.name}`)).status).toBe(204)
+      await settled()
+      const [refused] = await deliveries(id, '?status=PENDING')
+      const stateOf = async () =>
+        (await deliveries(id)).find((one) => one['id'] === refused?.['id'])
+      for (let [row] = await deliveries(id, '?status=PENDING'); row; ) {
+        now = Number(row['nextAttemptAt'])
+        await settled()
+        if (row['attempts'] === 5) await happen()
+        row = (await deliveries(id, '?status=PENDING'))[0]
+      }
+      expect(await stateOf()).toMatchObject({ status: 'FAILED', attempts: 10 })
+      expect(await webhook(id)).toMatchObject({ enabled: true })
+      expect(await events('WEBHOOK_DISABLED')).toEqual([])
+    })
+
     it('and recovers gets the event once, under the id of the first attempt', async () => {
       const id = await subscribe('/hook')
       receiver.answer(503)
