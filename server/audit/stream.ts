@@ -7,6 +7,7 @@
 import { Readable } from 'node:stream'
 import type { RawBuilder } from 'kysely'
 import type { AuditRecord } from '#schemas/wire/events.ts'
+import { createRealmPlaces } from '#server/http/limits/realm-places.ts'
 import type { Outbox, Position } from './outbox.ts'
 import type { ReadRecords } from './records.ts'
 
@@ -21,7 +22,7 @@ export interface StreamOptions {
 }
 
 export interface EventStreams {
-  /** Undefined where too many are open. */
+  /** Undefined where too many are open, of all realms or of this one. */
   open(options: StreamOptions): Readable | undefined
   /** Ends all of them. */
   close(): void
@@ -38,6 +39,7 @@ export interface StreamParts {
 export const isPosition = (text: string): boolean => /^\d{1,20}:\d{1,16}$/.test(text)
 
 const batch = 100
+/** On this node, half of them of one realm. */
 const mostStreams = 100
 /** A proxy closes a connection on which nothing moves; a client that has died is noticed. */
 const defaultHeartbeatMs = 15_000
@@ -57,6 +59,7 @@ const heartbeatOf = (position: Position): string => `:\nid: ${position}\n\n`
 export const createEventStreams = (parts: StreamParts): EventStreams => {
   const { outbox, readRecords, shared, heartbeatMs = defaultHeartbeatMs } = parts
   const open = new Set<Readable>()
+  const places = createRealmPlaces(mostStreams)
 
   /** What wakes a stream: an event of its realm, the next look, its end. */
   const createBell = (realm: string, ended: AbortSignal) => {
@@ -126,7 +129,8 @@ export const createEventStreams = (parts: StreamParts): EventStreams => {
 
   return {
     open: (options) => {
-      if (open.size >= mostStreams) return undefined
+      const leave = places.take(options.realm)
+      if (!leave) return undefined
       const ending = new AbortController()
       const stream = Readable.from(follow(options, ending.signal), { objectMode: false })
       open.add(stream)
@@ -136,7 +140,10 @@ export const createEventStreams = (parts: StreamParts): EventStreams => {
         ending.abort()
         destroy(error, done)
       }
-      stream.once('close', () => open.delete(stream))
+      stream.once('close', () => {
+        open.delete(stream)
+        leave()
+      })
       watch(stream, ending.signal)
       return stream
     },

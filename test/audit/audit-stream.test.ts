@@ -239,11 +239,20 @@ describe.each(backends)('the stream of audit events on $name', (backend) => {
     const hour = 60 * 60_000
     const streams = createEventStreams({ outbox, readRecords, shared: false, heartbeatMs: hour })
     const options = { realm: 'acme', where: sql<boolean>`true`, stillAllowed: async () => true }
-    const opened = Array.from({ length: 101 }, () => streams.open(options)?.resume())
-    expect(opened.filter(Boolean)).toHaveLength(100)
+    const openAll = (realm: string) =>
+      Array.from({ length: 101 }, () => streams.open({ ...options, realm })?.resume()).flatMap(
+        (stream) => stream ?? [],
+      )
+    // A realm holds no more than it leaves free, so that the next one gets some too.
+    const opened = ['acme', 'globex', 'initech'].map(openAll)
+    expect(opened.map(({ length }) => length)).toEqual([50, 25, 13])
     await turn()
+    const [last] = opened[2] ?? []
+    last?.destroy()
+    await expect.poll(() => last?.closed).toBe(true)
+    expect(openAll('initech')).toHaveLength(1)
     streams.close()
-    await expect.poll(() => opened.slice(0, 100).every((stream) => stream?.closed)).toBe(true)
+    await expect.poll(() => opened.flat().every((stream) => stream.closed)).toBe(true)
     const left = await open()
     await server.app.close()
     await left.ended

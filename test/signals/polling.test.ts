@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createPolls, type WaitingPoll } from '#server/provisioning/signals/polling/polls.ts'
 import { tidy } from '#server/run/housekeeping.ts'
 import { backends } from '../support/backends.ts'
 import { startServer } from '../support/server.ts'
@@ -241,4 +242,26 @@ describe.each(backends)('polls and nodes ($name)', (backend) => {
     own.site.server.app.server.closeIdleConnections()
     await closing
   }, 30_000)
+})
+
+describe('polls that wait', () => {
+  it('of one realm leave places to those of others', () => {
+    const polls = createPolls({ alone: true, listening: () => true, subscribe: () => () => {} })
+    const { signal } = new AbortController()
+    const begun = (realm: string) => {
+      const waiting: WaitingPoll[] = []
+      try {
+        for (let n = 0; ; n += 1) waiting.push(polls.begin({ id: `${realm} ${n}`, realm }, signal))
+      } catch (error) {
+        expect(error).toMatchObject({ code: 'rate-limited' })
+        return waiting
+      }
+    }
+    const [acme, globex] = [begun('acme'), begun('globex')]
+    expect([acme.length, globex.length]).toEqual([250, 125])
+    globex[0]?.end()
+    expect(begun('acme')).toHaveLength(0)
+    expect(begun('globex')).toHaveLength(1)
+    polls.close()
+  })
 })

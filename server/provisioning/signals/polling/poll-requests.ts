@@ -49,11 +49,11 @@ export const createPollRequest = (parts: PollRequestParts) => {
 
   /** The events that there are, or those that come within the time; none where the stream is gone. */
   const awaited = async (
-    { id }: SignalStreamRow,
+    { id, realm }: SignalStreamRow,
     most: number,
     gone: AbortSignal,
   ): Promise<readonly SignalEventRow[]> => {
-    const waiting = polls.begin(id, gone)
+    const waiting = polls.begin({ id, realm }, gone)
     const end = Date.now() + longestWaitMs
     try {
       for (;;) {

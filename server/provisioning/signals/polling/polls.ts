@@ -4,7 +4,9 @@
  */
 
 import { Problem } from '#schemas/problems.ts'
+import { createRealmPlaces } from '#server/http/limits/realm-places.ts'
 import type { Storage } from '#server/storage/contract.ts'
+import type { SignalStreamRow } from '#server/storage/tables/signal-tables.ts'
 
 /** A receiver that waits: it hears of every event that is committed after it began. */
 export interface WaitingPoll {
@@ -15,7 +17,7 @@ export interface WaitingPoll {
 
 export interface Polls {
   /** Too many receivers that wait are refused. */
-  begin(streamId: string, gone: AbortSignal): WaitingPoll
+  begin(stream: Pick<SignalStreamRow, 'id' | 'realm'>, gone: AbortSignal): WaitingPoll
   /** Receivers of these streams that wait on this node look again. */
   wake(streamIds: Iterable<string>): void
   /** Ends the waits, and lets none begin. */
@@ -27,7 +29,7 @@ export interface Polls {
 const topic = 'signal-events '
 export const pollTopic = (streamId: string): string => `${topic}${streamId}`
 
-/** On this node: each is a connection and a timer. */
+/** On this node, half of them of one realm: each is a connection and a timer. */
 const mostWaiting = 500
 /** A receiver polls a stream with one request at a time; a second one replaces one whose connection is lost. */
 const mostOfStream = 2
@@ -39,7 +41,7 @@ type Ring = () => void
 
 export const createPolls = (storage: Pick<Storage, 'alone' | 'listening' | 'subscribe'>): Polls => {
   const waiting = new Map<string, Set<Ring>>()
-  let count = 0
+  const places = createRealmPlaces(mostWaiting)
   let closed = false
 
   const wake: Polls['wake'] = (streamIds) => {
@@ -57,9 +59,10 @@ export const createPolls = (storage: Pick<Storage, 'alone' | 'listening' | 'subs
   }
 
   return {
-    begin: (streamId, gone) => {
-      const rings = waiting.get(streamId) ?? new Set()
-      if (count >= mostWaiting || rings.size >= mostOfStream)
+    begin: ({ id, realm }, gone) => {
+      const rings = waiting.get(id) ?? new Set()
+      const leave = rings.size < mostOfStream ? places.take(realm) : undefined
+      if (!leave)
         throw new Problem('rate-limited', 'Too many requests wait for events of this stream.', {
           extra: { retryAfter },
         })
@@ -69,8 +72,7 @@ export const createPolls = (storage: Pick<Storage, 'alone' | 'listening' | 'subs
         isRung = true
         resolve?.()
       }
-      waiting.set(streamId, rings.add(ring))
-      count += 1
+      waiting.set(id, rings.add(ring))
       gone.addEventListener('abort', ring, { once: true })
       return {
         rest: async (ms) => {
@@ -84,10 +86,10 @@ export const createPolls = (storage: Pick<Storage, 'alone' | 'listening' | 'subs
           isRung = false
         },
         end: () => {
-          count -= 1
+          leave()
           gone.removeEventListener('abort', ring)
           rings.delete(ring)
-          if (rings.size === 0) waiting.delete(streamId)
+          if (rings.size === 0) waiting.delete(id)
         },
       }
     },
