@@ -75,6 +75,15 @@ export interface Finished {
   readonly purpose: Purpose
 }
 
+/** A refused answer to a trip of this browser, which is over. */
+export class TripRefused extends UpstreamRefused {
+  readonly purpose: Purpose
+  constructor({ reason, message }: UpstreamRefused, purpose: Purpose) {
+    super(reason, message)
+    this.purpose = purpose
+  }
+}
+
 const notHere = (): UpstreamRefused =>
   new UpstreamRefused('not-allowed', 'there is no such identity provider for this purpose')
 
@@ -241,7 +250,7 @@ export const openBroker = (needs: BrokerNeeds) => {
       return isKept ? `${resumeParameter}=${state}` : undefined
     },
 
-    /** Ends the trip that the answer belongs to. Throws `UpstreamRefused`; the trip is used up then too. */
+    /** Ends the trip that the answer belongs to. Throws `UpstreamRefused`, or `TripRefused` where there was one, which is used up then too. */
     finish: async (
       issuer: Issuer,
       alias: string,
@@ -259,10 +268,6 @@ export const openBroker = (needs: BrokerNeeds) => {
       const { purpose, kept, asked, arrival } = ended
       if (purpose.kind === 'logout')
         throw new UpstreamRefused('expired', 'the trip is of a sign-out')
-      if (resumed !== undefined && !arrival)
-        throw new UpstreamRefused('invalid-answer', 'the answer of the provider is missing')
-      // The provider may have been changed while the browser was away.
-      if (!(await providers.has(issuer.view, alias, purpose))) throw notHere()
       const trip: Trip = {
         provider,
         endpoint: brokerUrl(issuer, alias, 'endpoint'),
@@ -272,9 +277,18 @@ export const openBroker = (needs: BrokerNeeds) => {
         needsProof: asked.needsProof,
         acr: asked.acr,
       }
-      const identity = await counted(provider, () =>
-        protocol.finish(trip, kept, arrival ? arrivalOf(arrival) : given),
-      )
+      const identified = async (): Promise<UpstreamIdentity> => {
+        if (resumed !== undefined && !arrival)
+          throw new UpstreamRefused('invalid-answer', 'the answer of the provider is missing')
+        // The provider may have been changed while the browser was away.
+        if (!(await providers.has(issuer.view, alias, purpose))) throw notHere()
+        return counted(provider, () =>
+          protocol.finish(trip, kept, arrival ? arrivalOf(arrival) : given),
+        )
+      }
+      const identity = await identified().catch((error: unknown) => {
+        throw error instanceof UpstreamRefused ? new TripRefused(error, purpose) : error
+      })
       return { provider, identity, purpose }
     },
 

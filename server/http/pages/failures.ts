@@ -41,6 +41,8 @@ export interface ErrorPage extends PageContext {
   readonly detail?: string | undefined
   /** Where to start again. */
   readonly backUrl?: string | undefined
+  /** What is there; the sign-in without it. */
+  readonly backTo?: 'sign-in' | 'account' | undefined
 }
 
 export const failurePages = { error: definePage<ErrorPage>('error', { once: true }) }

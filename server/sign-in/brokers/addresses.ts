@@ -37,3 +37,6 @@ export const departurePath = (
   ).toString()
   return `${beginPath(realm, alias)}${query === '' ? '' : `?${query}`}`
 }
+
+/** The page of the account with the links of its user. */
+export const linkedPath = (realm: string): string => `/realms/${realm}/account/identities`

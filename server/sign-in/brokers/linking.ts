@@ -12,6 +12,7 @@ import { ConstraintError } from '#server/storage/contract.ts'
 import type { Issuer } from '#server/tokens/issuers.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'
 import { pageContext, type Visit } from '../pages/visit.ts'
+import { linkedPath } from './addresses.ts'
 import type { Departures } from './departures.ts'
 import type { LinkWrites } from './link-writes.ts'
 import type { SignInProvider } from './providers.ts'
@@ -28,8 +29,6 @@ export interface LinkingParts {
   readonly linkWrites: LinkWrites
   readonly pages: SignInPages
 }
-
-const accountPath = (realm: string): string => `/realms/${realm}/account/identities`
 
 export const createLinking = ({
   departures,
@@ -63,7 +62,7 @@ export const createLinking = ({
         afterForm: true,
       })
     } catch (error) {
-      const at = { request, realm, provider, context, backUrl: accountPath(realm) }
+      const at = { request, realm, provider, context, backUrl: linkedPath(realm), isLink: true }
       return refusals(reply, at, reasonOf(error, request), user.id)
     }
   },
@@ -81,7 +80,10 @@ export const createLinking = ({
       current?.session.sid === sid &&
       current.user.id === purpose.userId &&
       current.session.impersonator === null
-    if (!isHere) throw new UpstreamRefused('expired', 'the session that began the link has ended')
+    const context = pageContext(pages, request, realm, settings)
+    const at = { request, realm, provider, context, backUrl: linkedPath(realm), isLink: true }
+    // The session that began the link has ended.
+    if (!isHere) return refusals(reply, at, 'expired')
     const place = { realm, address: request.ip }
     const linked = await linkWrites.first(place, { provider, identity }, current.user)
     try {
@@ -89,11 +91,9 @@ export const createLinking = ({
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error
       // The account there is another user's, or the user has linked another account there.
-      const context = pageContext(pages, request, realm, settings)
-      const at = { request, realm, provider, context, backUrl: accountPath(realm) }
       return refusals(reply, at, 'linked-already', current.user.id)
     }
-    return reply.redirect(`${accountPath(realm)}?notice=added`, 303)
+    return reply.redirect(`${linkedPath(realm)}?notice=added`, 303)
   },
 })
 

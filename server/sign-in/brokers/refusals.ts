@@ -44,13 +44,15 @@ export interface RefusalAt {
   readonly context: PageContext
   /** Where to start again. */
   readonly backUrl: string
+  /** It was to link an account: the way back is to the account. */
+  readonly isLink?: boolean
 }
 
 export const createRefusals =
   ({ recorder, pages, onLogin }: RefusalParts) =>
   async (
     reply: FastifyReply,
-    { request, realm, provider, context, backUrl }: RefusalAt,
+    { request, realm, provider, context, backUrl, isLink = false }: RefusalAt,
     reason: RefusalReason,
     actor = '',
   ): Promise<FastifyReply> => {
@@ -64,6 +66,7 @@ export const createRefusals =
       provider: provider.name,
       requestId: request.id,
       backUrl,
+      backTo: isLink ? 'account' : 'sign-in',
     })
   }
 

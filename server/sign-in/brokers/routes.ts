@@ -19,7 +19,6 @@ import { isWithin } from '../flow/graft.ts'
 import type { Asked } from '../flow/questions.ts'
 import type { SignIn, SignIns } from '../flow/sign-ins.ts'
 import type { Answered } from '../flow/step.ts'
-import { signInPath, startPath } from '../pages/addresses.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'
 import { createGoOn } from '../pages/go-on.ts'
 import { installPageScope, type PageScopeParts } from '../pages/page-scope.ts'
@@ -36,15 +35,15 @@ import type { Departures } from './departures.ts'
 import { describeArrival, describeDeparture } from './description.ts'
 import type { Linking } from './linking.ts'
 import type { SignInProvider, SignInProviders } from './providers.ts'
-import { type RefusalAt, type RefusalReason, type Refusals, reasonOf } from './refusals.ts'
-import { stayParameter } from './sent-away.ts'
+import { type RefusalReason, type Refusals, reasonOf } from './refusals.ts'
+import { type Begun, createWaysBack, purposeOf, type TripData } from './ways-back.ts'
 
 export interface BrokerRouteParts extends SignInContextParts, PageScopeParts {
   readonly pages: SignInPages
   readonly visits: Visits
   readonly issuers: Pick<Issuers, 'of'>
   readonly recorder: Pick<Recorder, 'commit'>
-  readonly signIns: Pick<SignIns, 'find' | 'save'>
+  readonly signIns: Pick<SignIns, 'find' | 'findOfAny' | 'save'>
   readonly broker: Pick<BrokerArea, 'receive' | 'invited' | 'finish' | 'tripCookie'>
   readonly providers: Pick<SignInProviders, 'find' | 'isUsable' | 'isReachable'>
   readonly arrivals: Arrivals
@@ -58,16 +57,8 @@ interface BrokerRoute extends RealmRoute {
 }
 type BrokerRequest = FastifyRequest<BrokerRoute>
 
-/** What a trip keeps of the sign-in that it belongs to. */
-interface TripData {
-  readonly signIn: string
-}
-
 /** A SAML response with its assertion, encoded. */
 const longestAnswer = 1_048_576
-
-/** The first page, on which an automatic departure does not repeat. */
-const pageOf = (path: string): string => `${path}${path.includes('?') ? '&' : '?'}${stayParameter}=`
 
 /**
  * Whether a fresh sign-in at the provider must be proved: where the browser has a session, for an application that asks for it and
@@ -84,6 +75,7 @@ const createHandlers = (parts: BrokerRouteParts) => {
   const { contextOf, begin } = createSignInContexts(parts)
   const automatic = createAutomatic(engine)
   const goOn = createGoOn(browser)
+  const wayBack = createWaysBack(parts)
 
   const issuerOf = async ({ view }: Visit): Promise<Issuer> => {
     const issuer = await issuers.of(view)
@@ -97,14 +89,16 @@ const createHandlers = (parts: BrokerRouteParts) => {
     return provider
   }
 
-  const refusalAt = (
+  const refuse = async (
     request: BrokerRequest,
-    { realm, settings }: Visit,
+    reply: FastifyReply,
+    visit: Visit,
     provider: SignInProvider,
-    backUrl = pageOf(signInPath(realm, undefined)),
-  ): RefusalAt => {
-    const context = pageContext(pages, request, realm, settings)
-    return { request, realm, provider, context, backUrl }
+    reason: RefusalReason,
+    { actor, ...begun }: Begun & { readonly actor?: string | undefined } = {},
+  ): Promise<FastifyReply> => {
+    const at = await wayBack(request, visit, provider, begun)
+    return parts.refusals(reply, at, reason, actor)
   }
 
   /** The sign-in that the address names, where it is of this browser; a new one without. */
@@ -145,7 +139,7 @@ const createHandlers = (parts: BrokerRouteParts) => {
     const issuer = await issuerOf(visit)
     const provider = await providerOf(visit, alias)
     const found = await asking(request, reply, visit)
-    if (!found) return parts.refusals(reply, refusalAt(request, visit, provider), 'expired')
+    if (!found) return refuse(request, reply, visit, provider, 'expired')
     const { context, asked } = found
     const { visitor, pending } = context
     const at = asked && (await engine.askAt(visitor, asked, isStepOf(alias)))
@@ -153,7 +147,6 @@ const createHandlers = (parts: BrokerRouteParts) => {
       throw new Problem('not-found', 'There is no such identity provider for this sign-in.')
     const saving = signIns.save(at.signIn, at.signIn.state, visitor.browser)
     const { state } = saving.saved
-    const backUrl = pageOf(startPath(saving.saved))
     try {
       return await parts.departures(request, reply, {
         issuer,
@@ -175,8 +168,8 @@ const createHandlers = (parts: BrokerRouteParts) => {
         context: pageContext(pages, request, realm, visit.settings, pending?.locales),
       })
     } catch (error) {
-      const at = refusalAt(request, visit, provider, backUrl)
-      return parts.refusals(reply, at, reasonOf(error, request))
+      const begun = { signIn: at.signIn }
+      return refuse(request, reply, visit, provider, reasonOf(error, request), begun)
     }
   }
 
@@ -199,29 +192,33 @@ const createHandlers = (parts: BrokerRouteParts) => {
     { identity, provider: upstream, purpose }: Finished,
   ): Promise<FastifyReply> => {
     const { signIn: handle } = purpose.data as TripData
-    const refuse = (reason: RefusalReason, actor?: string, backUrl?: string) =>
-      parts.refusals(reply, refusalAt(request, visit, provider, backUrl), reason, actor)
+    const begun = { purpose }
     const signIn = await ofBrowser(request, visit, handle)
-    if (!signIn || !visit.isOpen) return refuse('expired')
+    if (!signIn || !visit.isOpen) return refuse(request, reply, visit, provider, 'expired', begun)
     const context = await contextOf(request, reply, visit, signIn.state.pending)
     const asked = await engine.ask(context.visitor, signIn)
     // Another tab may have chosen the step of another provider meanwhile, after which the flow asks for less.
     const at = asked && (await engine.askAt(context.visitor, asked, isStepOf(provider.alias)))
-    if (!at || !providers.isUsable(provider, signIn.state)) return refuse('expired')
-    const backUrl = pageOf(startPath(signIn))
+    if (!at || !providers.isUsable(provider, signIn.state))
+      return refuse(request, reply, visit, provider, 'expired', begun)
     const arrived = await parts.arrivals.of(context.visitor, at, upstream, identity)
-    if (arrived.kind === 'closed') return refuse('closed', arrived.user?.id, backUrl)
+    if (arrived.kind === 'closed')
+      return refuse(request, reply, visit, provider, 'closed', {
+        ...begun,
+        actor: arrived.user?.id,
+      })
     const { passed } = arrived
+    const ofUser = { ...begun, actor: passed.user?.id }
     try {
       const first = { asked: at, answered: await engine.arrive(context.visitor, at, passed) }
       const { answered } = await automatic(context.visitor, first)
       if (answered.kind === 'refused' || (await isLost(context, answered)))
-        return await refuse('no-way-through', passed.user?.id, backUrl)
+        return await refuse(request, reply, visit, provider, 'no-way-through', ofUser)
       return goOn(reply, context, answered)
     } catch (error) {
       // The user was disabled, or the link removed, between the look and the commit.
-      if (error instanceof GuardFailedError) return refuse('closed', passed.user?.id, backUrl)
-      throw error
+      if (!(error instanceof GuardFailedError)) throw error
+      return refuse(request, reply, visit, provider, 'closed', ofUser)
     }
   }
 
@@ -259,7 +256,8 @@ const createHandlers = (parts: BrokerRouteParts) => {
         ? await parts.linking.finish(request, reply, visit, provider, finished)
         : await signInWith(request, reply, visit, provider, finished)
     } catch (error) {
-      return parts.refusals(reply, refusalAt(request, visit, provider), reasonOf(error, request))
+      const begun = { purpose: purposeOf(error) }
+      return refuse(request, reply, visit, provider, reasonOf(error, request), begun)
     }
   }
 
