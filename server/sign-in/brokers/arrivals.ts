@@ -40,6 +40,13 @@ export const createArrivals = ({ users, links, identities }: Parts) => {
   }
 
   return {
+    /** Whether the link names this user. */
+    isOf: async (
+      provider: Provider,
+      identity: UpstreamIdentity,
+      { id }: Pick<UserRow, 'id'>,
+    ): Promise<boolean> => (await links.find(provider, identity))?.user_id === id,
+
     of: async (
       visitor: Visitor,
       { execution }: Asked,

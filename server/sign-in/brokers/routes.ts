@@ -9,7 +9,7 @@ import { Problem } from '#schemas/problems.ts'
 import type { Recorder } from '#server/audit/audit.ts'
 import { type Landing, landingOf, takeRawForms } from '#server/broker/arrival.ts'
 import type { BrokerArea, Finished } from '#server/broker/open.ts'
-import { UpstreamRefused } from '#server/broker/protocol.ts'
+import { type Provider, type UpstreamIdentity, UpstreamRefused } from '#server/broker/protocol.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'
 import type { Issuer, Issuers } from '#server/tokens/issuers.ts'
 import { addressIn, isStepOf } from '../authenticators/brokers/identity-provider.ts'
@@ -19,6 +19,7 @@ import { isWithin } from '../flow/graft.ts'
 import type { Asked } from '../flow/questions.ts'
 import type { SignIn, SignIns } from '../flow/sign-ins.ts'
 import type { Answered } from '../flow/step.ts'
+import { pathOf } from '../pages/addresses.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'
 import { createGoOn } from '../pages/go-on.ts'
 import { installPageScope, type PageScopeParts } from '../pages/page-scope.ts'
@@ -97,7 +98,7 @@ const createHandlers = (parts: BrokerRouteParts) => {
     reason: RefusalReason,
     { actor, ...begun }: Begun & { readonly actor?: string | undefined } = {},
   ): Promise<FastifyReply> => {
-    const at = await wayBack(request, visit, provider, begun)
+    const { at } = await wayBack(request, visit, provider, begun)
     return parts.refusals(reply, at, reason, actor)
   }
 
@@ -184,6 +185,16 @@ const createHandlers = (parts: BrokerRouteParts) => {
     return true
   }
 
+  /** Whether another tab has signed the same user in meanwhile. */
+  const isSignedIn = async (
+    { current }: Visit,
+    provider: Provider,
+    identity: UpstreamIdentity,
+  ): Promise<boolean> =>
+    current !== undefined &&
+    current.session.impersonator === null &&
+    (await parts.arrivals.isOf(provider, identity, current.user))
+
   const signInWith = async (
     request: BrokerRequest,
     reply: FastifyReply,
@@ -194,7 +205,12 @@ const createHandlers = (parts: BrokerRouteParts) => {
     const { signIn: handle } = purpose.data as TripData
     const begun = { purpose }
     const signIn = await ofBrowser(request, visit, handle)
-    if (!signIn || !visit.isOpen) return refuse(request, reply, visit, provider, 'expired', begun)
+    if (!signIn || !visit.isOpen) {
+      const { pending, at } = await wayBack(request, visit, provider, begun)
+      return (await isSignedIn(visit, upstream, identity))
+        ? reply.redirect(pending?.continueTo ?? pathOf(visit.realm, 'login'), 303)
+        : parts.refusals(reply, at, 'expired')
+    }
     const context = await contextOf(request, reply, visit, signIn.state.pending)
     const asked = await engine.ask(context.visitor, signIn)
     // Another tab may have chosen the step of another provider meanwhile, after which the flow asks for less.

@@ -9,7 +9,7 @@ import type { Purpose } from '#server/broker/trips/trips.ts'
 import type { SignIn, SignIns } from '../flow/sign-ins.ts'
 import { signInPath, startPath } from '../pages/addresses.ts'
 import type { SignInPages } from '../pages/definitions/index.ts'
-import type { FindPending } from '../pages/pending.ts'
+import type { FindPending, PendingSignIn } from '../pages/pending.ts'
 import { pageContext, type RealmRoute, type Visit } from '../pages/visit.ts'
 import { linkedPath } from './addresses.ts'
 import type { SignInProvider } from './providers.ts'
@@ -33,6 +33,12 @@ export interface Begun {
   readonly signIn?: SignIn | undefined
 }
 
+export interface WayBack {
+  /** In this browser. */
+  readonly pending: PendingSignIn | undefined
+  readonly at: RefusalAt
+}
+
 /** The first page, on which an automatic departure does not repeat. */
 const staying = (path: string): string =>
   `${path}${path.includes('?') ? '&' : '?'}${stayParameter}=`
@@ -49,18 +55,20 @@ export const createWaysBack = ({ pages, signIns, findPending }: WaysBackParts) =
     { realm, settings }: Visit,
     provider: SignInProvider,
     begun: Begun,
-  ): Promise<RefusalAt> => {
+  ): Promise<WayBack> => {
     const contextFor = (locales?: string) => pageContext(pages, request, realm, settings, locales)
     if (begun.purpose?.kind === 'link') {
       const backUrl = linkedPath(realm)
-      return { request, realm, provider, context: contextFor(), backUrl, isLink: true }
+      const at = { request, realm, provider, context: contextFor(), backUrl, isLink: true }
+      return { pending: undefined, at }
     }
     const signIn = await signInOf(realm, begun)
     const waiting = signIn?.state.pending
     const pending = waiting === undefined ? undefined : await findPending?.(request, realm, waiting)
     const isHere = signIn !== undefined && (pending !== undefined || waiting === undefined)
     const backUrl = staying(isHere ? startPath(signIn) : signInPath(realm, undefined))
-    return { request, realm, provider, context: contextFor(pending?.locales), backUrl }
+    const at = { request, realm, provider, context: contextFor(pending?.locales), backUrl }
+    return { pending, at }
   }
 }
 

@@ -1,5 +1,6 @@
 /**
- * The ways back from an identity provider that end without a session: a refused answer leads to where the browser left.
+ * The ways back from an identity provider that end without a new session: a refused answer leads to where the browser left,
+ * and the answers of further tabs lead on once one of them has signed the user in.
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -107,6 +108,25 @@ describe.each(anyBackend)('ways back from an identity provider on $name', (backe
     expect([page.status, backLink(page.body)]).toEqual([403, path])
     expect(page.body).toContain('Back to your account')
     expect((await browser.get(path)).status).toBe(200)
+  })
+
+  it('lead every tab on to its application once one has signed the user in', async () => {
+    const user = person()
+    const browser = world.browser()
+    const tabs: { readonly answer: string; readonly waiting: string }[] = []
+    for (const state of ['one', 'two', 'three']) {
+      const waiting = await ask(browser, `&state=${state}`)
+      const left = await world.leave(browser, 'corp', waiting)
+      tabs.push({ waiting, answer: await world.upstream.authorize(left, user) })
+    }
+    const ends: string[] = []
+    for (const { answer } of tabs) ends.push(await target(browser, answer))
+    expect(ends.map((end) => new URL(end).searchParams.get('state'))).toEqual([
+      'one',
+      'two',
+      'three',
+    ])
+    expect(await world.must('GET', `/users?search=${user.email}`)).toHaveLength(1)
   })
 
   it('lead nowhere as another user than the one whose session it is', async () => {
