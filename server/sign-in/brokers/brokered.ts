@@ -97,7 +97,10 @@ export const createBrokeredSignIns = (parts: Parts): Vouching => {
         }
       }
       if (broker.linksTo !== user.id) return nothing
-      const linked = await linkWrites.first(place, { provider, identity }, user)
+      const link = await links.find({ realm, id: provider.id }, identity)
+      if (link && link.user_id !== user.id) return undefined
+      // Another tab may have linked the same two accounts meanwhile.
+      const linked = link ? nothing : await linkWrites.first(place, { provider, identity }, user)
       const { organization } = provider
       const mapped = await mapping.signedIn(view, provider, identity, user, { isFirst: true })
       return {

@@ -102,6 +102,10 @@ export const createNewAccounts = (parts: Parts) => {
       }
     },
 
+    /** The person has an account since the answer of the provider came. */
+    goOnAs: (context: AnswerContext, { broker }: Newcomer, holder: UserRow): Promise<Answered> =>
+      context.pass({ user: holder, amr: broker.amr, broker: { ...broker, linked: holder.id } }),
+
     /** The person has shown that the address is theirs, and the account never has. */
     async takeOver(context: AnswerContext, person: Newcomer, holder: UserRow): Promise<Answered> {
       const { phoneNumber: _, ...attributes } = fieldsOf(holder).attributes

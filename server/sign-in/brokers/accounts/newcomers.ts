@@ -41,10 +41,12 @@ export type Account =
   | { readonly kind: 'claimed'; readonly holder: UserRow; readonly yields: boolean }
   /** One has the address, and the provider or the account does not take a link. */
   | { readonly kind: 'refused' }
+  /** The person has one: another tab or browser was faster. */
+  | { readonly kind: 'linked'; readonly holder: UserRow }
 
 export interface NewcomerParts {
   readonly users: Users
-  readonly links: Pick<Links, 'ofUser'>
+  readonly links: Pick<Links, 'find' | 'ofUser'>
   readonly ranks: Pick<Ranks, 'permissionsOf'>
   readonly providers: Pick<SignInProviders, 'byId'>
   readonly identities: SealedIdentities
@@ -89,6 +91,18 @@ export const createNewcomers = ({
     return { kind: 'claimed', holder, yields }
   }
 
+  const linkedAccount = async (
+    { realm }: StepContext,
+    { id }: SignInProvider,
+    identity: UpstreamIdentity,
+  ): Promise<Account | undefined> => {
+    const link = await links.find({ realm, id }, identity)
+    const holder = link && (await users.find(realm, link.user_id))
+    if (!holder) return undefined
+    const isClosed = holder.enabled !== 1 || holder.locked === 1
+    return isClosed ? { kind: 'refused' } : { kind: 'linked', holder }
+  }
+
   return {
     /** Undefined where no provider has named a person, or the provider is closed by now. */
     of: async (context: StepContext): Promise<Newcomer | undefined> => {
@@ -111,7 +125,9 @@ export const createNewcomers = ({
         emailVerified,
         firstName: broker.profile?.firstName ?? identity.firstName,
         lastName: broker.profile?.lastName ?? identity.lastName,
-        account: await accountOf(context, provider, email, emailVerified),
+        account:
+          (await linkedAccount(context, provider, identity)) ??
+          (await accountOf(context, provider, email, emailVerified)),
       }
     },
   }
