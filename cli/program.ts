@@ -13,7 +13,7 @@ import { wantsJson } from './invocation/output.ts'
 import { addGlobalOptions, refuseStrays } from './invocation/shared-flags.ts'
 import { showFailure } from './views/human/failure.ts'
 import { printFailure } from './views/json/json.ts'
-import { followReaders, printOut } from './views/streams.ts'
+import { followReaders, printOut, workWithoutReaders } from './views/streams.ts'
 
 const description =
   'A GitOps identity control plane: realms as YAML, planned and applied like code.'
@@ -53,6 +53,9 @@ const endsByItself = new Set(['server', 'dev', 'reconcile'])
 /** `plan` too: approving it on a screen applies it. */
 const changesRealms = new Set(['apply', 'rollback', 'import', 'plan'])
 
+/** What they show may be long, or never end: without a reader there is nothing to do. */
+const onlyShows = new Set(['get', 'export', 'events', 'history'])
+
 const topOf = (command: Command): Command =>
   command.parent?.parent == null ? command : topOf(command.parent)
 
@@ -64,7 +67,9 @@ const prepare = (program: Command, command: Command): void => {
     delete process.env['FORCE_COLOR']
   }
   const name = topOf(command).name()
-  if (!endsByItself.has(name)) handleSignals({ changes: changesRealms.has(name) })
+  if (endsByItself.has(name)) return
+  handleSignals({ changes: changesRealms.has(name) })
+  if (!onlyShows.has(name)) workWithoutReaders()
 }
 
 /** All commands, or the one that the first word of the line names: declaring them all is a tenth of a short command. */

@@ -2,19 +2,30 @@
 
 import { guarded } from '../control-characters.ts'
 
+let needsReaders = true
+
+/** The command does its work to the end, and its exit code tells the outcome, also after a reader has closed the pipe. */
+export const workWithoutReaders = (): void => {
+  needsReaders = false
+}
+
 /**
- * A reader that has closed the pipe, as `head` does, ends the command without an error. A result that cannot be written,
- * as to a full disk, ends it with exit code 1.
+ * A reader that has closed the pipe, as `head` does, ends a command that only shows things, without an error. A result that
+ * cannot be written, as to a full disk, ends the command with exit code 1.
  */
 export const followReaders = (): void => {
+  const onClosed = (): void => {
+    if (needsReaders) process.exit()
+  }
   process.stdout.on('error', ({ code, message }: NodeJS.ErrnoException) => {
-    if (code === 'EPIPE') process.exit()
+    if (code === 'EPIPE') return onClosed()
     printErr(`iamctl: standard output cannot be written: ${message}`)
     process.exit(1)
   })
-  process.stderr.on('error', ({ code }: NodeJS.ErrnoException) =>
-    process.exit(code === 'EPIPE' ? undefined : 1),
-  )
+  process.stderr.on('error', ({ code }: NodeJS.ErrnoException) => {
+    if (code === 'EPIPE') return onClosed()
+    process.exit(1)
+  })
 }
 
 const write = (stream: NodeJS.WriteStream, text: string): void => {

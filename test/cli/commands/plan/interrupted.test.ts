@@ -1,12 +1,14 @@
 /**
  * A signal during a changeset: the program reports the outcome of the revision, restores the cursor, and exits with 130 or 143.
  */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { bundle } from '../../../support/processes/cli.ts'
 import { spawnCli } from '../../../support/processes/processes.ts'
 import { onTerminal } from '../../../support/processes/terminal.ts'
-import { newEstate, newRealm } from '../fixture/estate.ts'
+import { type Estate, newEstate, newRealm } from '../fixture/estate.ts'
 import { sharedWorld } from '../fixture/fixture.ts'
 import { startProxy } from '../fixture/proxy.ts'
 
@@ -111,6 +113,41 @@ describe('an apply that is interrupted', () => {
     const screen = terminal.screen()
     expect(screen).toContain('committed as revision 1')
     expect(screen.lastIndexOf('\u001b[?25h')).toBeGreaterThan(screen.lastIndexOf('\u001b[?25l'))
+  })
+})
+
+/** Runs the program with a reader of both streams that has left before the first word comes. */
+const withoutReader = async (args: readonly string[], { env, folder }: Estate): Promise<number> => {
+  const line = `"$@" 2>&1 | true; exit \${PIPESTATUS[0]}`
+  const child = spawn('bash', ['-c', line, 'bash', process.execPath, bundle, ...args], {
+    env,
+    cwd: folder,
+    stdio: 'ignore',
+  })
+  const [code] = await once(child, 'close')
+  return code
+}
+
+describe('a command whose reader has closed the pipe', () => {
+  it('works to the end: exit code 0 says that the realm was changed', async () => {
+    const realm = newRealm()
+    const estate = newEstate(world(), { 'realm.yaml': `realm: ${realm}\nroles: [{ name: a }]\n` })
+    expect(await withoutReader(['apply', 'realm.yaml', '--auto-approve'], estate)).toBe(0)
+    expect((await estate.run('plan realm.yaml --detailed-exitcode')).code).toBe(0)
+    estate.write({ 'realm.yaml': `realm: ${realm}\nroles: [{ name: b }]\n` })
+    expect(await withoutReader(['plan', 'realm.yaml', '--detailed-exitcode'], estate)).toBe(2)
+    expect(await withoutReader(['apply', 'realm.yaml', '--auto-approve'], estate)).toBe(0)
+    expect(await withoutReader(['rollback', '1', '--realm', realm, '--auto-approve'], estate)).toBe(
+      0,
+    )
+    expect((await estate.run(`get role a --realm ${realm}`)).code).toBe(0)
+  })
+
+  it('has the exit code of its error', async () => {
+    const estate = newEstate(world(), {
+      'realm.yaml': `realm: ${newRealm()}\nroles: [{ nam: a }]\n`,
+    })
+    expect(await withoutReader(['apply', 'realm.yaml', '--auto-approve'], estate)).toBe(3)
   })
 })
 
