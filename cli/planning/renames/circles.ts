@@ -4,7 +4,7 @@
  */
 
 import type { Kind } from '#schemas/kind.ts'
-import { placeKey } from '../names.ts'
+import { nameOf, placeKey } from '../names.ts'
 
 interface Renamed {
   readonly kind: Kind
@@ -16,10 +16,38 @@ export const placesChange =
   'names cannot change places in one apply: the next one would change them back'
 export const placesHint = 'write a third name for one of them, apply, and then write its new name'
 
-/** Entries that would change places, two of them or more in a circle. */
-export const changingPlaces = <Entry extends Renamed>(renamed: readonly Entry[]): Set<Entry> => {
+/** How many renames of a circle a message lists. */
+const mostListed = 5
+
+/** `"a" is to become "b", and "b" is to become "a"`: in the order in which the names are handed on. */
+const handedOn = (circle: readonly Renamed[]): string => {
+  const steps = circle.map(
+    ({ key, renamedFrom }) => `${JSON.stringify(renamedFrom)} is to become ${JSON.stringify(key)}`,
+  )
+  const rest = steps.length - mostListed
+  return rest > 0
+    ? `${steps.slice(0, mostListed).join(', ')} and so on for ${rest} more`
+    : `${steps.slice(0, -1).join(', ')}, and ${steps.at(-1)}`
+}
+
+/** What is wrong with the renames of a circle, and how two applies carry them out. */
+export const placesOf = (circle: readonly Renamed[]): { message: string; hint: string } => {
+  const [first] = circle
+  const name = nameOf(first?.kind.kind ?? '', first?.key ?? '')
+  return {
+    message: `${placesChange} (${handedOn(circle)})`,
+    hint:
+      `apply twice: first give ${name} a third name, with the same renamedFrom; ` +
+      'then give it its name, with the third name as renamedFrom',
+  }
+}
+
+/** Entries that would change places, two of them or more in a circle, each with the entries of its circle. */
+export const changingPlaces = <Entry extends Renamed>(
+  renamed: readonly Entry[],
+): Map<Entry, readonly Entry[]> => {
   const byKey = new Map(renamed.map((entry) => [placeKey(entry.kind.kind, entry.key), entry]))
-  const found = new Set<Entry>()
+  const found = new Map<Entry, readonly Entry[]>()
   const walked = new Set<Entry>()
   for (const start of renamed) {
     const path = new Set<Entry>()
@@ -32,7 +60,8 @@ export const changingPlaces = <Entry extends Renamed>(renamed: readonly Entry[])
     if (!next || !path.has(next)) continue
     // From where the way meets itself it goes round; what led there does not.
     const way = [...path]
-    for (const one of way.slice(way.indexOf(next))) found.add(one)
+    const circle = way.slice(way.indexOf(next)).reverse()
+    for (const one of circle) found.set(one, circle)
   }
   return found
 }

@@ -11,7 +11,7 @@ import type { Actual, ActualDocument } from '../actual.ts'
 import { byPlace, depthOf, nameOf, placeKey } from '../names.ts'
 import { createPaper, type Paper } from '../paper.ts'
 import type { ProblemCode } from '../plan.ts'
-import { carriedOut, changingPlaces, placesChange, placesHint } from './circles.ts'
+import { carriedOut, changingPlaces, placesChange, placesHint, placesOf } from './circles.ts'
 
 export interface Match {
   readonly desired: Desired
@@ -193,7 +193,10 @@ const settle = (desired: readonly Desired[], paper: Paper, all: readonly Desired
     conclude(one, paper.at(placeOf(one)) ?? null, null)
   }
 
-  for (const one of swapped) report(one, 'rename-cycle', inTheWay)
+  for (const [one, circle] of swapped) {
+    const { message, hint } = placesOf(circle)
+    report(one, 'rename-cycle', `${message}; ${hint}`)
+  }
   while (pending.size > 0) {
     const before = pending.size
     for (const one of [...pending.values()]) {

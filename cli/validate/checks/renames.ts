@@ -1,6 +1,6 @@
 /** `renamedFrom`: the old key is another one, gone from the files or passed on, and claimed once. */
 
-import { changingPlaces, placesChange, placesHint } from '../../planning/renames/circles.ts'
+import { changingPlaces, placesOf } from '../../planning/renames/circles.ts'
 import type { Finding } from '../finding.ts'
 import type { Declared, Model } from '../model.ts'
 
@@ -20,6 +20,7 @@ export const checkRenames = (model: Model): Finding[] => {
   const present = new Map<string, Declared>()
   for (const document of model.declared)
     present.set(`${document.kind.kind}\n${document.key}`, document)
+  const pointerOf = new Map(renamed.map(({ entry, pointer }) => [entry, `${pointer}/renamedFrom`]))
   const circling = changingPlaces(
     renamed.map(({ entry }) => entry).filter(({ key, renamedFrom }) => renamedFrom !== key),
   )
@@ -30,6 +31,7 @@ export const checkRenames = (model: Model): Finding[] => {
     const place = `${kind.kind}\n${from}`
     const other = claimed.get(place)
     const declared = present.get(place)
+    const circle = circling.get(entry)
     if (from === key)
       findings.push(
         wrong('rename-same', document, 'is the name that it has now', 'take renamedFrom out'),
@@ -43,8 +45,15 @@ export const checkRenames = (model: Model): Finding[] => {
           'move it out of the document that it is renamed from',
         ),
       )
-    else if (circling.has(entry))
-      findings.push(wrong('rename-cycle', document, placesChange, placesHint))
+    else if (circle !== undefined) {
+      const { message, hint } = placesOf(circle)
+      findings.push({
+        ...wrong('rename-cycle', document, message, hint),
+        related: circle
+          .filter((one) => one !== entry)
+          .map((one) => ({ message: 'renamed here too', pointer: pointerOf.get(one) ?? '' })),
+      })
+    }
     // Of a chain of renames, each name is free when its turn comes.
     else if (declared !== undefined && declared.entry.renamedFrom === null)
       findings.push({
