@@ -16,9 +16,11 @@ import {
 } from 'js-yaml'
 import type { Diagnostic, Place } from '../../diagnostics.ts'
 import { eventsOf } from './events.ts'
-import { numberProblem, plainValue, type ScalarTag, taggedValue } from './scalars.ts'
+import { loneDash, type Range, rangeOf } from './ranges.ts'
+import { numberProblem, plainValue, taggedValue } from './scalars.ts'
 import type { Source } from './source.ts'
 import { syntaxError } from './syntax-errors.ts'
+import { type NodeEvent, scalarTags, tagOf } from './tags.ts'
 import {
   describe,
   type MapNode,
@@ -43,9 +45,6 @@ interface Anchor {
   /** How many nodes an alias of it repeats. */
   readonly size: number
 }
-
-const isQuoted = ({ style }: ScalarEvent): boolean =>
-  style === SCALAR_STYLE.SINGLE_QUOTED || style === SCALAR_STYLE.DOUBLE_QUOTED
 
 type Collection = 'seq' | 'map'
 
@@ -87,21 +86,7 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
     return known ?? key
   }
 
-  /** The full name of a tag without the prefix that all of YAML's own have; others whole. */
-  const tagOf = (event: ScalarEvent | SequenceEvent | MappingEvent): string | null => {
-    if (event.tagStart < 0) return null
-    const written = text.slice(event.tagStart, event.tagEnd)
-    const handle = /^!(?:[0-9A-Za-z-]*!)?/.exec(written)?.[0] ?? '!'
-    const declared = directives.find((one) => one.kind === 'tag' && one.handle === handle)
-    const prefix =
-      declared?.kind === 'tag' ? declared.prefix : handle === '!!' ? 'tag:yaml.org,2002:' : handle
-    const full = written.startsWith('!<')
-      ? written.slice(2, -1)
-      : prefix + written.slice(handle.length)
-    return full.replace(/^tag:yaml\.org,2002:/, '!!')
-  }
-
-  const refuseTag = (event: ScalarEvent | SequenceEvent | MappingEvent): void =>
+  const refuseTag = (event: NodeEvent): void =>
     report(
       'yaml-tag',
       `the tag ${text.slice(event.tagStart, event.tagEnd)} has no meaning here`,
@@ -111,16 +96,10 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
 
   const scalarValue = (event: ScalarEvent): Scalar => {
     const written = getScalarValue(text, event)
-    const tag = tagOf(event)
+    const tag = tagOf(text, directives, event)
     if (tag === null) return event.style === SCALAR_STYLE.PLAIN ? plainValue(written) : written
     if (tag === '!' || tag === '!!str') return written
-    const typed: Readonly<Record<string, ScalarTag>> = {
-      '!!null': 'null',
-      '!!bool': 'bool',
-      '!!int': 'int',
-      '!!float': 'float',
-    }
-    const name = typed[tag]
+    const name = scalarTags[tag]
     const value = name === undefined ? undefined : taggedValue(name, written)
     if (value !== undefined) return value
     if (name === undefined) refuseTag(event)
@@ -131,57 +110,19 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
     return written
   }
 
-  /** The `|` or `>` of a block scalar, whose event only tells where the text below it begins. */
-  const headerOf = (event: ScalarEvent): number => {
-    const lineStart = text.lastIndexOf('\n', event.valueStart - 2) + 1
-    const from = Math.max(lineStart, last, event.anchorEnd, event.tagEnd)
-    const found = text.slice(from, event.valueStart).search(/[|>]/)
-    return found === -1 ? from : from + found
+  const placeOfScalar = (event: ScalarEvent): Place => {
+    const { start, end } = rangeOf(text, event, last)
+    return source.placeAt(start, end)
   }
 
-  /** Where a list item begins that is nothing but a dash. */
-  const loneDash = (listStart: number, isFirst: boolean): number => {
-    if (isFirst) return listStart
-    const pattern = /[\r\n][ \t]*(?:- +)*-(?=[ \t]*(?:#[^\r\n]*)?(?:[\r\n]|$))/g
-    pattern.lastIndex = Math.max(0, last - 1)
-    const found = pattern.exec(text)
-    return found === null ? last : found.index + found[0].length - 1
-  }
-
-  /** Where a scalar begins, quotes and header included; `empty` where nothing at all is written. */
-  const startOf = (event: ScalarEvent, empty: number): number => {
-    if (event.valueStart < 0)
-      return event.tagStart >= 0
-        ? event.tagStart
-        : event.anchorStart >= 0
-          ? event.anchorStart - 1
-          : empty
-    if (event.style === SCALAR_STYLE.PLAIN) return event.valueStart
-    return isQuoted(event) ? event.valueStart - 1 : headerOf(event)
-  }
-
-  const endOf = (event: ScalarEvent, empty: number): number => {
-    if (event.valueStart < 0)
-      return event.tagStart >= 0 ? event.tagEnd : event.anchorStart >= 0 ? event.anchorEnd : empty
-    return isQuoted(event) ? event.valueEnd + 1 : event.valueEnd
-  }
-
-  const placeOfScalar = (event: ScalarEvent): Place =>
-    source.placeAt(startOf(event, last), endOf(event, last))
-
-  const keepAnchor = (
-    event: ScalarEvent | SequenceEvent | MappingEvent,
-    node: Node,
-    size: number,
-  ): void => {
+  const keepAnchor = (event: NodeEvent, node: Node, size: number): void => {
     if (event.anchorStart >= 0)
       anchors.set(text.slice(event.anchorStart, event.anchorEnd), { node, size })
   }
 
-  const readScalar = (event: ScalarEvent, emptyStart: number, emptyEnd: number): Node => {
+  const readScalar = (event: ScalarEvent, empty: Range): Node => {
     nodes += 1
-    const start = startOf(event, emptyStart)
-    const end = endOf(event, emptyEnd)
+    const { start, end } = rangeOf(text, event, last, empty)
     let value = scalarValue(event)
     const problem = numberProblem(value)
     if (problem !== undefined) {
@@ -220,7 +161,7 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
   }
 
   const openCollection = (event: SequenceEvent | MappingEvent, expected: Collection): number => {
-    const tag = tagOf(event)
+    const tag = tagOf(text, directives, event)
     if (tag !== null && tag !== '!' && tag !== `!!${expected}`) refuseTag(event)
     if (event.anchorStart >= 0) anchors.set(text.slice(event.anchorStart, event.anchorEnd), null)
     if (event.style === COLLECTION_STYLE.FLOW) flowDepth += 1
@@ -248,8 +189,8 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
     while (!isEnd() && !isOver()) {
       const next = events[at]
       const isEmpty = next?.type === EVENT_ID.SCALAR && next.valueStart < 0
-      const dash = isEmpty ? loneDash(event.start, items.length === 0) : last
-      items.push(readNode(dash, dash + 1))
+      const dash = isEmpty ? (items.length === 0 ? event.start : loneDash(text, last)) : last
+      items.push(readNode({ start: dash, end: dash + 1 }))
     }
     return closeCollection(event, { type: 'list', source, start: event.start, items }, before)
   }
@@ -280,9 +221,9 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
         keyEvent.style === SCALAR_STYLE.PLAIN &&
         keyEvent.valueEnd - keyEvent.valueStart === 2 &&
         text.startsWith('<<', keyEvent.valueStart)
-      const key = readNode(event.start, event.start)
+      const key = readNode({ start: event.start, end: event.start })
       const end = key.type === 'scalar' ? key.end : key.start
-      const value = readNode(key.start, end)
+      const value = readNode({ start: key.start, end })
       if (isMerge) {
         merges.push({ node: value, place: placeOfNode(key) })
         continue
@@ -317,12 +258,13 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
       for (const [key, pair] of map.pairs) if (!pairs.has(key)) pairs.set(key, pair)
   }
 
-  const readNode = (emptyStart: number, emptyEnd: number): Node => {
+  /** `empty` is the place of a node that nothing is written for. */
+  const readNode = (empty: Range): Node => {
     if (isOver())
       return { type: 'scalar', source, start: last, end: last, value: null, typed: false }
     const event = events[at]
     at += 1
-    if (event?.type === EVENT_ID.SCALAR) return readScalar(event, emptyStart, emptyEnd)
+    if (event?.type === EVENT_ID.SCALAR) return readScalar(event, empty)
     if (event?.type === EVENT_ID.MAPPING) return readMap(event)
     if (event?.type === EVENT_ID.SEQUENCE) return readList(event)
     if (event?.type === EVENT_ID.ALIAS) return readAlias(event.anchorStart, event.anchorEnd)
@@ -338,7 +280,7 @@ const readEvents = (source: Source, events: readonly Event[]): ReadDocuments => 
     directives = event.directives
     const next = events[at]
     const isEmpty = next?.type === EVENT_ID.SCALAR && next.valueStart < 0 && next.tagStart < 0
-    const node = readNode(last, last)
+    const node = readNode({ start: last, end: last })
     if (!isEmpty) documents.push(node)
   }
   return isOver() ? { documents: [], diagnostics } : { documents, diagnostics }
