@@ -1,5 +1,6 @@
 /** The part of JSON Schema 2020-12 that kinds use, with our marks. Views are derived on this plain form. */
 
+import type { TSchema } from 'typebox'
 import type { Permission } from './access/permissions.ts'
 
 export type OnDelete = 'refuse' | 'cascade' | 'detach'
@@ -51,6 +52,9 @@ export interface JsonSchema {
   readonly 'x-described'?: JsonSchema
   readonly [keyword: string]: unknown
 }
+
+/** A TypeBox schema as the plain JSON Schema that it is: its type states precisely what `JsonSchema` states loosely. */
+export const jsonSchemaOf = (schema: TSchema): JsonSchema => schema as unknown as JsonSchema
 
 export interface SecretMark {
   /**

@@ -7,7 +7,7 @@
 import type { TObject } from 'typebox'
 import type { Permission } from './access/permissions.ts'
 import type { Caution } from './access/shared-issuers.ts'
-import type { Doc, JsonSchema } from './json-schema.ts'
+import { type Doc, type JsonSchema, jsonSchemaOf } from './json-schema.ts'
 
 /**
  * - `collection`: many documents, found by id or natural key.
@@ -56,7 +56,7 @@ export const defineKind = (input: KindInput): Kind => {
   const { key: _, ...rest } = input
   return Object.freeze({
     ...rest,
-    spec: input.spec as unknown as JsonSchema,
+    spec: jsonSchemaOf(input.spec),
     keyFields,
     parentKind: input.shape === 'tree' ? input.kind : parentInPath(input.path),
     idField:

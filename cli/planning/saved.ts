@@ -6,7 +6,7 @@
 import { createHash } from 'node:crypto'
 import Type from 'typebox'
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
-import type { JsonSchema } from '#schemas/json-schema.ts'
+import { jsonSchemaOf } from '#schemas/json-schema.ts'
 import { kinds } from '#schemas/registry.ts'
 import { formatVersion } from '#schemas/wire/wire.ts'
 import { harmless } from '../control-characters.ts'
@@ -135,10 +135,7 @@ const savedPlan = object({
 })
 
 const check = (value: unknown) =>
-  lazyValidator(
-    createAjv({ fillDefaults: false, isBrief: true }),
-    savedPlan as unknown as JsonSchema,
-  )(value)
+  lazyValidator(createAjv({ fillDefaults: false, isBrief: true }), jsonSchemaOf(savedPlan))(value)
 
 const digestOf = (plan: Plan): string =>
   createHash('sha256').update(JSON.stringify(plan)).digest('hex')

@@ -1,7 +1,7 @@
 /** The schema of `iamctl.yaml`, the file at the root of an estate. */
 
 import Type from 'typebox'
-import type { JsonSchema } from '../json-schema.ts'
+import { type JsonSchema, jsonSchemaOf } from '../json-schema.ts'
 import { sourceName } from '../wire/wire.ts'
 
 const closed = { additionalProperties: false } as const
@@ -82,5 +82,5 @@ const estate = Type.Object(
 export const estateSchema: JsonSchema = {
   $schema: 'https://json-schema.org/draft/2020-12/schema',
   title: 'An estate of iamctl',
-  ...(estate as unknown as JsonSchema),
+  ...jsonSchemaOf(estate),
 }

@@ -6,7 +6,7 @@
 import { join, resolve } from 'node:path'
 import type { Static } from 'typebox'
 import { createValidators, fieldErrors } from '#schemas/ajv.ts'
-import type { JsonSchema } from '#schemas/json-schema.ts'
+import { type JsonSchema, jsonSchemaOf } from '#schemas/json-schema.ts'
 import { bootstrap } from './bootstrap.ts'
 import { compiled } from './compiled.ts'
 import { database } from './database.ts'
@@ -108,12 +108,9 @@ const refuseUnknown = (
   }
 }
 
-/** TypeBox says in types what JsonSchema says loosely; the keywords are the same. */
-const schemaOf = ({ options }: Section): JsonSchema => options as unknown as JsonSchema
-
 /** By the names of the sections, for the build. */
 export const configSchemas = (): Record<string, JsonSchema> =>
-  Object.fromEntries(sectionNames.map((name) => [name, schemaOf(sections[name])]))
+  Object.fromEntries(sectionNames.map((name) => [name, jsonSchemaOf(sections[name].options)]))
 
 const readSection = (
   name: string,
@@ -132,7 +129,7 @@ const readSection = (
     if (option === undefined) throw new ConfigError(`${name}: ${message}`)
     throw new ConfigError(`${labelOf(option)}: ${message}${shown(option, values[path])}`)
   }
-  const validate = validatorOf(name, schemaOf(section))
+  const validate = validatorOf(name, jsonSchemaOf(section.options))
   const [error] = validate(values) ? [] : fieldErrors(validate.errors ?? [])
   if (error !== undefined) refuse(error.field.split('/')[1] ?? '', error.message)
   const fault = section.check?.(values)

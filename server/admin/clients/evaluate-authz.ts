@@ -3,7 +3,7 @@
  * policy with its reason. Nothing is written, and no token is made.
  */
 
-import type { JsonSchema } from '#schemas/json-schema.ts'
+import { type JsonSchema, jsonSchemaOf } from '#schemas/json-schema.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'
 import { ClientRole } from '#schemas/kinds/clients/client-role.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
@@ -107,7 +107,7 @@ const evaluateFields: Readonly<Record<string, JsonSchema>> = {
     [],
   ),
   changeset: {
-    ...(changesetRequest as unknown as JsonSchema),
+    ...jsonSchemaOf(changesetRequest),
     description: 'Changes to evaluate with, as if they were applied; nothing is written.',
   },
 }

@@ -2,7 +2,7 @@
 
 import { Readable } from 'node:stream'
 import { type Figure, figures } from '#schemas/change-counts.ts'
-import type { JsonSchema } from '#schemas/json-schema.ts'
+import { type JsonSchema, jsonSchemaOf } from '#schemas/json-schema.ts'
 import { Problem } from '#schemas/problems.ts'
 import { changesetRequest } from '#schemas/wire/wire.ts'
 import { changesetTypes } from '#server/realm/changesets/changeset-body.ts'
@@ -179,7 +179,7 @@ export const applyChangeset = (parts: ChangesetActionParts): Action => ({
       },
     },
   },
-  body: changesetRequest as unknown as JsonSchema,
+  body: jsonSchemaOf(changesetRequest),
   reply: { status: 200, schema: changesetReply },
   handle: async (context) => {
     const { realm, caller, request, reply } = context

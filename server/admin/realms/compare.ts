@@ -1,6 +1,6 @@
 /** POST …/compare: whether a realm is what files say, in one request. */
 
-import type { JsonSchema } from '#schemas/json-schema.ts'
+import { type JsonSchema, jsonSchemaOf } from '#schemas/json-schema.ts'
 import { Problem } from '#schemas/problems.ts'
 import { type CompareRequest, compareRequest } from '#schemas/wire/wire.ts'
 import type { Recorder } from '#server/audit/audit.ts'
@@ -64,7 +64,7 @@ export const compareAction = (parts: CompareParts): Action => {
     events: ['ADMIN_ACTION'],
     summary:
       'Compares sections and secrets with the given hashes; comparisons of secrets are audited',
-    body: compareRequest as unknown as JsonSchema,
+    body: jsonSchemaOf(compareRequest),
     bodyLimit: 64 * 1024 * 1024,
     reply: {
       status: 200,

@@ -1,6 +1,6 @@
 /** POST …/revisions/{revision}/rollback: the realm as it was then, as a new revision. */
 
-import type { JsonSchema } from '#schemas/json-schema.ts'
+import { jsonSchemaOf } from '#schemas/json-schema.ts'
 import { type RollbackRequest, rollbackRequest } from '#schemas/wire/wire.ts'
 import { createRollback, type RollbackParts } from '#server/realm/history/rollback.ts'
 import type { Action } from '../action.ts'
@@ -18,7 +18,7 @@ export const rollbackAction = (parts: RollbackParts): Action => {
     planning: true,
     events: ['ADMIN_UPDATE', 'ADMIN_CREATE', 'ADMIN_DELETE'],
     summary: 'Makes the configuration equal to a revision, or shows the result with dryRun',
-    body: rollbackRequest as unknown as JsonSchema,
+    body: jsonSchemaOf(rollbackRequest),
     reply: { status: 200, schema: rollbackReply },
     handle: ({ realm, caller, params, body }) =>
       rollback(realm, revisionIn(params), caller, body as RollbackRequest),

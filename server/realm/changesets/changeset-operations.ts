@@ -4,7 +4,13 @@
  */
 
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
-import { type Doc, isObject, type JsonSchema, pointerSegment } from '#schemas/json-schema.ts'
+import {
+  type Doc,
+  isObject,
+  type JsonSchema,
+  jsonSchemaOf,
+  pointerSegment,
+} from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { compact, isStored } from '#schemas/normalize.ts'
 import type { FieldError } from '#schemas/problems.ts'
@@ -18,7 +24,7 @@ import { type Operation, placeOf } from '../write/operations.ts'
 import { keyErrors } from '../write/put.ts'
 
 const ajv = createAjv({ fillDefaults: false })
-const checkShape = lazyValidator(ajv, changesetOperation as unknown as JsonSchema)
+const checkShape = lazyValidator(ajv, jsonSchemaOf(changesetOperation))
 
 const schemaAt = (spec: JsonSchema, pointer: string): JsonSchema =>
   pointer

@@ -4,7 +4,7 @@
  */
 
 import { createAjv, lazyValidator } from '#schemas/ajv.ts'
-import { isObject, type JsonSchema } from '#schemas/json-schema.ts'
+import { isObject, jsonSchemaOf } from '#schemas/json-schema.ts'
 import { invalid, Problem } from '#schemas/problems.ts'
 import { type ChangesetHead, type ChangesetReply, changesetHead } from '#schemas/wire/wire.ts'
 import { type Caller, refuseUnlessDry } from '#server/http/caller.ts'
@@ -69,7 +69,7 @@ export interface ChangesetParts {
 /** Larger ones take turns: of each the operations are in memory until they are committed. */
 const largeBody = 4 * 1024 * 1024
 
-const checkHead = lazyValidator(createAjv(), changesetHead as unknown as JsonSchema)
+const checkHead = lazyValidator(createAjv(), jsonSchemaOf(changesetHead))
 
 /** A changeset that was read, its documents checked one by one. */
 interface Changeset {
