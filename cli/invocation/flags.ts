@@ -17,7 +17,8 @@ export interface Flag<T> {
   readonly group?: string
   readonly choices?: readonly string[]
   readonly parse?: (text: string, before: never) => unknown
-  readonly default?: unknown
+  /** What counts without the flag and its variable, as the help shows it. */
+  readonly fallback?: string
   /** `--no-color` is the switch of `color`. */
   readonly negated?: boolean
   /** From what the parser holds, and the environment, to what the command gets. */
@@ -35,6 +36,7 @@ interface Extras {
   readonly alias?: string
   readonly variable?: string
   readonly group?: string
+  readonly fallback?: string
 }
 
 /** A variable that is a switch: anything but nothing, `0`, `false` and `no`. */
@@ -113,10 +115,14 @@ export const parsed = <T>(
   read: (given) => given as T | undefined,
 })
 
-/** The same, of a flag that always has a value. */
-export const withDefault = <T>(flag: Flag<T | undefined>, value: T): Flag<T> => ({
+/** The same, of a flag that always has a value; `shown` is how a user writes it. */
+export const withDefault = <T>(
+  flag: Flag<T | undefined>,
+  value: T,
+  shown = String(value),
+): Flag<T> => ({
   ...flag,
-  default: value,
+  fallback: shown,
   read: (given, env) => flag.read(given, env) ?? value,
 })
 
@@ -145,15 +151,21 @@ const longName = (name: string): string =>
 export const aliasesOf = ({ alias }: Flag<unknown>): Option[] =>
   alias === undefined ? [] : [new Option(`--${alias}`).hideHelp()]
 
+const explained = ({ help, fallback, variable }: Flag<unknown>): string =>
+  [
+    help,
+    ...(fallback === undefined ? [] : [`(default: ${fallback})`]),
+    ...(variable === undefined ? [] : [`(${variable})`]),
+  ].join(' ')
+
 /** As the parser takes it. */
 export const optionOf = (name: string, flag: Flag<unknown>): Option => {
-  const { form, help, short, variable, group, choices, parse, negated } = flag
+  const { form, short, group, choices, parse, negated } = flag
   const long = `--${negated ? 'no-' : ''}${longName(name)}`
   const written = `${short === undefined ? '' : `-${short}, `}${long}${form === '' ? '' : ` ${form}`}`
-  const option = new Option(written, variable === undefined ? help : `${help} (${variable})`)
+  const option = new Option(written, explained(flag))
   if (choices) option.choices(choices)
   if (parse) option.argParser(parse as (text: string, before: unknown) => unknown)
-  if (flag.default !== undefined) option.default(flag.default)
   return group === undefined ? option : option.helpGroup(group)
 }
 

@@ -34,11 +34,13 @@ const config = (group: { readonly group: string }) =>
 
 /** Server and identity. */
 export const serverFlags = {
-  server: text('<url>', 'address of the server; http://127.0.0.1:8080', {
+  server: text('<url>', 'address of the server', {
+    fallback: 'http://127.0.0.1:8080',
     ...ofServer,
     variable: 'IAMCTL_SERVER',
   }),
-  authRealm: text('<name>', 'realm to sign in to; master', {
+  authRealm: text('<name>', 'realm to sign in to', {
+    fallback: 'master',
     ...ofServer,
     variable: 'IAMCTL_AUTH_REALM',
   }),
@@ -46,17 +48,17 @@ export const serverFlags = {
     ...ofServer,
     variable: 'IAMCTL_USERNAME',
   }),
-  passwordFile: text(
-    '<file>',
-    'file with the password; else IAMCTL_PASSWORD, or a prompt',
-    ofServer,
-  ),
+  passwordFile: text('<file>', 'file with the password', {
+    ...ofServer,
+    fallback: 'IAMCTL_PASSWORD, else a prompt',
+  }),
   context: text('<name>', 'context of iamctl.yaml or of `iamctl context`', {
     ...ofServer,
     variable: 'IAMCTL_CONTEXT',
   }),
   config: config(ofServer),
-  timeout: parsed('<seconds>', 'time to wait for a response; 60', seconds, {
+  timeout: parsed('<seconds>', 'time to wait for a response', seconds, {
+    fallback: '60',
     ...ofServer,
     variable: 'IAMCTL_TIMEOUT',
   }),
@@ -97,7 +99,7 @@ export const fileFlags = {
 /** The files themselves. */
 export const pathsArgument: Operand<string[]> = {
   form: '[paths...]',
-  help: 'files and folders; the paths of iamctl.yaml, else realms/',
+  help: 'files and folders (default: the paths of iamctl.yaml, else realms/)',
 }
 
 export type FileValues = Values<typeof fileFlags>
@@ -115,18 +117,26 @@ export const count = (given: string): number => {
   return value
 }
 
-export const prune = choice('<what>', 'what left the files: owned, all or none', [
-  'owned',
-  'all',
-  'none',
-])
+export const prune = choice(
+  '<what>',
+  'documents to destroy of those that left the files',
+  ['owned', 'all', 'none'],
+  { fallback: 'prune of iamctl.yaml, else owned' },
+)
+
+export const maxDeletions = parsed(
+  '<number>',
+  'maximum of documents to destroy in a realm',
+  count,
+  { fallback: 'guards.maxDeletions of iamctl.yaml, else 20' },
+)
 
 /** What plan and apply have in common. */
 export const planFlags = {
   target: list('<kind/key>', 'only this document and its dependencies; may be repeated'),
   prune,
   takeOver: toggle('also change documents that another source owns'),
-  maxDeletions: parsed('<number>', 'maximum of documents to destroy in a realm', count),
+  maxDeletions,
 }
 
 /** What every command takes that asks before it changes something; `--yes` is the name that other programs have for it. */

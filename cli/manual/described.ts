@@ -116,18 +116,24 @@ const withoutFlag: readonly (readonly [string, string])[] = [
   ['IAMCTL_VAR_NAME', 'value of ${var:NAME} in realm files'],
 ]
 
-/** The variables that the help names, with what they are for, by name; the first option that names one explains it. */
+const mostCommon = (texts: readonly string[]): string => {
+  const groups = [...Map.groupBy(texts, (text) => text).values()]
+  return groups.toSorted((one, other) => other.length - one.length)[0]?.[0] ?? ''
+}
+
+/** The variables that the help names, by name, each with the explanation that most of its options give. */
 export const variablesOf = (
   groups: readonly DescribedGroup[],
 ): readonly (readonly [name: string, doc: string])[] => {
-  const found = new Map<string, string>(withoutFlag)
+  const found = new Map<string, string[]>()
   const visit = ({ options, commands }: DescribedCommand): void => {
     for (const { doc } of options) {
       const [, text = '', name = ''] = /^(.*) \(([A-Z][A-Z_]+)\)$/.exec(doc) ?? []
-      if (name !== '' && !found.has(name)) found.set(name, text)
+      if (name !== '') found.set(name, [...(found.get(name) ?? []), text])
     }
     for (const command of commands) visit(command)
   }
   for (const { commands } of groups) for (const command of commands) visit(command)
-  return [...found].sort()
+  const ofFlags = [...found].map(([name, texts]) => [name, mostCommon(texts)] as const)
+  return [...withoutFlag, ...ofFlags].sort()
 }

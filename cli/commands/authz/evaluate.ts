@@ -72,7 +72,7 @@ Examples:
         '<resource#scopes>',
         'resource and its scopes, such as order#read,write; all if left out; may be repeated',
       ),
-      at: text('<time>', 'moment to decide for; now'),
+      at: text('<time>', 'moment to decide for', { fallback: 'now' }),
       plan: toggle('decide for the realm as the files would make it'),
       expect: choice('<decision>', 'exit code 1 unless this is the decision about each scope', [
         'permit',

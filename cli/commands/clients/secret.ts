@@ -36,7 +36,7 @@ Examples:
   flags: flags(
     {
       rotate: toggle('generate a new secret and print it once'),
-      grace: text('<seconds>', 'time for which the old secret stays valid; 0'),
+      grace: text('<seconds>', 'time for which the old secret stays valid', { fallback: '0' }),
     },
     approvalFlag,
     realmFlags,

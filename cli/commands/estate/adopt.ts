@@ -29,7 +29,9 @@ Examples:
   arguments: [argument('[kind/key...]', 'only these documents, and what is below them')],
   flags: flags(
     {
-      path: list('<path>', 'files and folders; the paths of iamctl.yaml, else realms/'),
+      path: list('<path>', 'files and folders', {
+        fallback: 'the paths of iamctl.yaml, else realms/',
+      }),
       dryRun: toggle('write nothing; print the change as a diff'),
       unmanaged: toggle('also adopt documents without an owner'),
       replaceVariables: toggle(`write values in the place of \${var:…} and \${file:…}`),

@@ -21,8 +21,7 @@ export const apply = conversation({
 On a terminal, apply shows the plan and asks; to destroy documents, type the name of the realm.
 Each realm is one transaction and one revision, which \`iamctl rollback\` can undo. A second apply changes nothing.
 
-Guards (exit 7): more deletions than --max-deletions (20 unless given here or as guards.maxDeletions), deletion of a
-\`protected\` document, no realm file left. A saved plan contains its own limit; the stricter limit applies.
+Guards (exit 7): more deletions than --max-deletions, deletion of a \`protected\` document, no realm file left. A saved plan contains its own limit; the stricter limit applies.
 
 Ctrl-C waits up to 10 seconds for the response to a changeset in progress and reports the result: committed as revision N,
 not committed, or unknown and how to find out. A second Ctrl-C exits at once. The exit code is 130,

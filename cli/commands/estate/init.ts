@@ -28,18 +28,19 @@ Examples:
   iamctl init shop --template b2b-saas --ci github
   iamctl init shop --ci github --package git+https://git.acme.example/iamctl.git#v0.1.0
   iamctl init --realm acme --server https://id.acme.example --ci gitlab`,
-  arguments: [argument('[folder]', 'where; this one unless given')],
+  arguments: [argument('[folder]', 'folder of the estate (default: the current folder)')],
   flags: {
-    template: choice('<name>', 'what the realm is for; minimal unless given', templateNames),
+    template: choice('<name>', 'what the realm is for', templateNames, { fallback: 'minimal' }),
     ci: choice('<system>', 'a pipeline too', pipelineNames),
-    package: text(
-      '<spec>',
-      'npm package that the pipeline installs; this program, packed, unless given',
-    ),
-    realm: text('<name>', "name of the realm; the folder's unless given", {
+    package: text('<spec>', 'npm package that the pipeline installs', {
+      fallback: 'this program, packed',
+    }),
+    realm: text('<name>', 'name of the realm', {
+      fallback: 'the name of the folder',
       variable: 'IAMCTL_REALM',
     }),
-    server: text('<url>', 'address of the server; http://127.0.0.1:8080', {
+    server: text('<url>', 'address of the server', {
+      fallback: 'http://127.0.0.1:8080',
       variable: 'IAMCTL_SERVER',
     }),
   },

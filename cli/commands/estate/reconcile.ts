@@ -6,8 +6,8 @@ import { conversation } from '../../invocation/command.ts'
 import { fileOptions } from '../../invocation/file-options.ts'
 import { flags, list, parsed, text, toggle, withDefault } from '../../invocation/flags.ts'
 import {
-  count,
   fileFlags,
+  maxDeletions,
   pathsArgument,
   prune,
   serverFlags,
@@ -59,26 +59,30 @@ Examples:
   flags: flags(
     fileFlags,
     {
-      interval: withDefault(parsed('<time>', 'time between rounds: 60s, 5m', duration), 60_000),
+      interval: withDefault(
+        parsed('<time>', 'time between rounds, such as 5m', duration),
+        60_000,
+        '60s',
+      ),
       once: toggle('run one round; the exit code is its result'),
       gitPull: toggle('run git pull first, fast-forward only'),
       reportOnly: toggle('report differences and change nothing'),
       only: list('<kind>', 'repair only documents of this kind; may be repeated'),
       prune,
-      maxDeletions: parsed('<number>', 'maximum of documents to destroy in a realm; 20', count),
+      maxDeletions,
       takeOver: toggle('also change documents that another source owns'),
       allowEmpty: toggle('apply although no realm file is left'),
       listen: parsed(
         '<[host:]port>',
-        'health and metrics; on 127.0.0.1 unless a host is given',
+        'address of health and metrics; the host is 127.0.0.1 if left out',
         listen,
       ),
-      lockFile: text('<file>', 'instead of .iamctl/reconcile.lock in the estate'),
-      message: parsed(
-        '<text>',
-        'message of the revision; "reconcile" unless given',
-        fittingRevision,
-      ),
+      lockFile: text('<file>', 'lock file, which excludes a second loop', {
+        fallback: '.iamctl/reconcile.lock in the estate',
+      }),
+      message: parsed('<text>', 'message of the revision in the history', fittingRevision, {
+        fallback: 'reconcile',
+      }),
     },
     serverFlags,
   ),

@@ -15,7 +15,7 @@ Examples:
   iamctl schema > .iamctl/realm.schema.json
   iamctl schema overlay > .iamctl/overlay.schema.json
   iamctl schema client`,
-  arguments: [argument('[name]', 'realm, overlay, estate or a kind; realm unless given')],
+  arguments: [argument('[name]', 'realm, overlay, estate or a kind (default: realm)')],
   run: async (_flags, _program, name = 'realm') => {
     const { editorSchemas } = await import('#schemas/editor/editor-schemas.ts')
     const { findKind } = await import('../../client/kind-names.ts')

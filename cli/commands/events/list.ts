@@ -21,7 +21,7 @@ const eventFlags = {
   category: text('<category>', 'AUTHN, ADMIN or SECURITY'),
   from: text('<time>', '2026-01-31, 2026-01-31T08:00:00Z, or ago: 15m, 2h, 7d'),
   to: text('<time>', 'the same'),
-  limit: parsed('<number>', 'number of newest events, or "all"; 50 unless given', limit),
+  limit: parsed('<number>', 'number of newest events, or "all"', limit, { fallback: '50' }),
   follow: toggle('print new events until Ctrl-C, after the last 10', { short: 'f' }),
 }
 

@@ -35,7 +35,7 @@ Examples:
   flags: flags(
     {
       days: withDefault(parsed('<number>', 'days for which the invitation is valid', days), 7),
-      locale: text('<tag>', "language of the mail; the realm's unless it is given"),
+      locale: text('<tag>', 'language of the mail', { fallback: 'the language of the realm' }),
     },
     realmFlags,
   ),

@@ -8,7 +8,7 @@ import { organizationArgument } from './place.ts'
 
 export const listInvitations = command({
   name: 'list',
-  description: 'invitations that can still be accepted, the latest first',
+  description: 'list the invitations that can still be accepted, the latest first',
   help: '\nExample:\n  iamctl invitations list globex --realm acme',
   arguments: [organizationArgument],
   flags: realmFlags,

@@ -7,7 +7,7 @@ import { keyFlags } from './owner.ts'
 
 export const listKeys = command({
   name: 'list',
-  description: 'the key that signs, and those kept for verification',
+  description: 'list the key that signs, and those kept for verification',
   help: '\nExample:\n  iamctl keys list --realm acme',
   flags: keyFlags,
   run: async (call) => {

@@ -39,7 +39,8 @@ Examples:
       }),
       audience: text(
         '<audience>',
-        'audience of the token that GitHub is asked for (with --workload); the address of the realm unless given',
+        'audience of the token that GitHub is asked for (with --workload)',
+        { fallback: 'the address of the realm' },
       ),
       device: toggle('sign in with a code on another device; the default without a browser'),
       withPassword: toggle(

@@ -95,7 +95,9 @@ Examples:
   flags: flags(
     {
       search: text('<text>', 'users only: prefix of the username or email address'),
-      limit: parsed('<number>', 'users only: number of results, or "all"; 100 unless given', limit),
+      limit: parsed('<number>', 'users only: number of results, or "all"', limit, {
+        fallback: '100',
+      }),
     },
     realmFlags,
   ),

@@ -40,9 +40,11 @@ Examples:
   iamctl scim token create --sender hr --scope users --days 90 --realm acme -o json`,
   flags: flags(
     {
-      for: choice('<sender>', `instructions for ${senderNames.join(', ')}`, senderNames),
-      sender: text('<name>', 'name of the sender, which its tokens share; --for, else default'),
-      scope: list('<what>', 'users or groups; may be repeated; both unless given'),
+      for: choice('<sender>', 'also print what to paste where in this product', senderNames),
+      sender: text('<name>', 'name of the sender, which its tokens share', {
+        fallback: 'the sender of --for, else "default"',
+      }),
+      scope: list('<what>', 'users or groups; may be repeated', { fallback: 'both' }),
       days: withDefault(parsed('<number>', 'lifetime in days; 0 is unlimited', days), 365),
       label: text('<text>', 'to recognize the token in the list'),
     },

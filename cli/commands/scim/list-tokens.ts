@@ -7,7 +7,7 @@ import { printJson } from '../../views/json/json.ts'
 
 export const listScimTokens = command({
   name: 'list',
-  description: 'tokens of senders, the latest first, without their values',
+  description: 'list the tokens of senders, the latest first, without their values',
   help: '\nExample:\n  iamctl scim token list --realm acme',
   flags: realmFlags,
   run: async (call) => {

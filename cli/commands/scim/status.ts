@@ -10,7 +10,7 @@ import { printJson } from '../../views/json/json.ts'
 
 export const scimStatus = command({
   name: 'status',
-  description: 'how far the SCIM targets are: what they have, what waits, what failed',
+  description: 'show the state of SCIM targets: users, waiting changes, failures',
   help: '\nExamples:\n  iamctl scim status --realm acme\n  iamctl scim status chat --realm acme -o json',
   arguments: [
     argument('[target]', 'name or id of a SCIM target; all of them where it is left out'),

@@ -61,15 +61,13 @@ Examples:
   flags: flags(
     {
       ifExists: withDefault(
-        choice('<what>', 'what becomes of users who are there already', [
-          'fail',
-          'skip',
-          'overwrite',
-        ]),
+        choice('<what>', 'what to do with users who exist', ['fail', 'skip', 'overwrite']),
         'fail',
       ),
       dryRun: toggle('show the result and change nothing'),
-      fromRealm: text('<realm>', 'realm of the users, if the export has several; --realm'),
+      fromRealm: text('<realm>', 'realm of the users, if the export has several', {
+        fallback: 'the realm of --realm',
+      }),
     },
     realmFlags,
   ),

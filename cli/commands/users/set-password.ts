@@ -44,7 +44,9 @@ Examples:
   arguments: [userArgument],
   flags: flags(
     {
-      newPasswordFile: text('<file>', 'file with the new password; - is stdin; else a prompt'),
+      newPasswordFile: text('<file>', 'file with the new password; - is stdin', {
+        fallback: 'a prompt',
+      }),
       temporary: toggle('the user must change it at the next sign-in'),
     },
     realmFlags,

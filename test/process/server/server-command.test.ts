@@ -42,16 +42,17 @@ describe('the help', () => {
   })
 
   it.each([['server'], ['server start']])(
-    'of %s names every flag with its variable',
+    'of %s names every flag with its variable and its default',
     async (command) => {
       const { code, stdout } = await runCli([...command.split(' '), '--help'], { COLUMNS: '200' })
       expect(code).toBe(0)
       const lines = stdout.split('\n')
-      for (const { flag, env } of described)
+      for (const { flag, env, type, default: value } of described)
         if (flag !== undefined) {
           const name = flag.split(' ')[0]
           const line = lines.find((one) => one.trim().split(' ')[0] === name)
           expect(line ?? `no line for ${name}`).toContain(`(${env})`)
+          if (type !== 'flag' && value !== undefined) expect(line).toContain(`(default: ${value})`)
         }
       for (const { flag, env } of described)
         if (flag === undefined && env !== 'IAMCTL_BOOTSTRAP_ADMIN_PASSWORD_HASH')

@@ -12,7 +12,7 @@ import { estateContexts } from './known.ts'
 
 export const listContexts = command({
   name: 'list',
-  description: 'contexts of this machine and of ./iamctl.yaml',
+  description: 'list the contexts of this machine and of ./iamctl.yaml',
   help: '\nExample:\n  iamctl context list',
   flags: configFlag,
   run: async ({ flags, env }) => {

@@ -8,7 +8,7 @@ import { revisionArgument } from './revision.ts'
 
 export const diffRevisions = command({
   name: 'diff',
-  description: 'what differs between two revisions',
+  description: 'show what differs between two revisions',
   help: '\nExamples:\n  iamctl history diff 12 17 --realm acme',
   arguments: [revisionArgument('<from>', 'a revision'), revisionArgument('<to>', 'another one')],
   flags: realmFlags,

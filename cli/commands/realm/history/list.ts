@@ -18,11 +18,11 @@ const count = (text: string): number => {
 export const listRevisions = command({
   name: 'list',
   isDefault: true,
-  description: 'the latest revisions (this is what plain `iamctl history` does)',
+  description: 'list the latest revisions (this is what plain `iamctl history` does)',
   help: '\nExamples:\n  iamctl history --realm acme --limit 50',
   flags: flags(
     {
-      limit: parsed('<number>', 'how many; 20 unless given', count),
+      limit: parsed('<number>', 'number of revisions', count, { fallback: '20' }),
       before: parsed('<revision>', 'only older ones', revision),
     },
     realmFlags,

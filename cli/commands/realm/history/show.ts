@@ -8,7 +8,7 @@ import { revisionArgument } from './revision.ts'
 
 export const showRevision = command({
   name: 'show',
-  description: 'what one revision changed',
+  description: 'show what a revision changed',
   help: '\nExamples:\n  iamctl history show 12 --realm acme',
   arguments: [revisionArgument('<revision>', 'its number')],
   flags: realmFlags,
