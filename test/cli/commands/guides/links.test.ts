@@ -1,4 +1,4 @@
-/** Links between the hand-written pages lead somewhere, and README lists what is not served. */
+/** Links between the hand-written pages lead somewhere, and README stays short. */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { describe, expect, it } from 'vitest'
