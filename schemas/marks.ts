@@ -35,7 +35,7 @@ export const ref = (
   })
 }
 
-/** A value that goes in and never comes out. */
+/** A value that can be written and is never returned. */
 export const secret = (
   options: Partial<SecretMark> & { minLength?: number; format?: string; description?: string } = {},
 ) => {

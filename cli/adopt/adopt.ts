@@ -68,7 +68,7 @@ export interface AdoptOutcome {
   textOf(file: string): string | undefined
 }
 
-/** More would mean that an edit does not do what it is meant to. */
+/** More rounds would mean that an edit has no effect. */
 const mostRounds = 60
 
 const actions = { changed: 'changed', gone: 'removed', live: 'added' } as const

@@ -45,7 +45,7 @@ export const keyOfDifference = (one: Difference): Place => {
   return { kind: kind.kind, key }
 }
 
-/** What is made by hand and could be taken in, without being asked for. */
+/** What adopt changes; `unmanaged` are the documents that only `--unmanaged` adopts. */
 export interface Found {
   readonly differences: readonly Difference[]
   readonly unmanaged: readonly Place[]

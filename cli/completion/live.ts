@@ -15,7 +15,7 @@ import type { Sources } from './candidates.ts'
 import type { Situation } from './situation.ts'
 
 const timeoutSeconds = 2
-/** Of users there may be millions. */
+/** A realm can have millions of users. */
 const mostUsers = 50
 
 export interface LiveOptions {

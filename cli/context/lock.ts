@@ -39,7 +39,7 @@ export const withLock = async <T>(file: string, work: () => Promise<T>): Promise
     await take()
     return await work()
   } finally {
-    // Lets go of it too.
+    // Releases it too.
     lock.close()
   }
 }

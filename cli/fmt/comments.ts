@@ -93,7 +93,7 @@ const bracesAround = (spot: Spot | undefined, offset: number): Collection | unde
   return undefined
 }
 
-/** Behind the closing brace, the entry is meant that the braces belong to. */
+/** Behind a closing brace, a comment belongs to the entry with the braces. */
 const outOfBraces = (spot: Spot, offset: number): Spot => {
   let found = spot
   while (found.owner !== null && found.within.flow && found.within.end <= offset)

@@ -14,11 +14,11 @@ import {
 export interface Policy extends Guards {
   /** Kinds that are repaired; null: all. */
   readonly only: ReadonlySet<string> | null
-  /** Tell what differs and change nothing. */
+  /** Report differences and change nothing. */
   readonly reportOnly: boolean
 }
 
-/** A difference that stays. */
+/** A difference that is not repaired. */
 export interface Held {
   readonly kind: string
   readonly key: string

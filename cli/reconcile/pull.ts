@@ -1,4 +1,4 @@
-/** `git pull`, forwards only: what was committed here by hand is never merged, and never lost. */
+/** `git pull`, fast-forward only: local commits are neither merged nor lost. */
 
 import { harmless } from '../control-characters.ts'
 import { CommandError, exitCodes } from '../exit.ts'

@@ -15,7 +15,7 @@ export interface SendOptions {
   readonly dryRun: boolean
   /** The realm of the file, where that has several; the one that they are sent to unless given. */
   readonly fromRealm: string | undefined
-  /** Sentences about what is left out. */
+  /** Notes about users and fields that are not sent. */
   readonly note: (words: string) => void
   /** No progress is shown. */
   readonly quiet: boolean

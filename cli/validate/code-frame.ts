@@ -1,4 +1,4 @@
-/** The lines around a place, with a mark under what is meant. */
+/** The lines around a place, with a mark under the place. */
 
 import { harmless } from '../control-characters.ts'
 import type { Place } from '../diagnostics.ts'
@@ -6,7 +6,7 @@ import { maskSecrets } from './mask.ts'
 
 export type Frames = (place: Place) => readonly string[]
 
-/** Lines before and after the one that is meant. */
+/** Lines of context before and after the marked line. */
 const around = 2
 
 /** Longer lines are shown in part: a file may hold a certificate on one line. */

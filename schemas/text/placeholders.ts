@@ -34,7 +34,7 @@ export const fillPlaceholders = (
   meaning: (name: string) => string | undefined,
 ): string => text.replace(marked, (whole, name: string) => meaning(name.trim()) ?? whole)
 
-/** What no value will ever be put in for. */
+/** Errors for placeholders that never get a value. */
 export const placeholderErrors = (
   field: string,
   text: string,

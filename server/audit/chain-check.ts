@@ -109,7 +109,7 @@ export const createCheckChain = ({ storage, outbox, chainKey }: ChainCheckParts)
     return settled
   }
 
-  /** The first of these events, which are in no leaf of the block at hand, that should be in one. */
+  /** The first of these events, which no leaf of the checked block has, that should be in a block. */
   const inserted = async (realm: string, strays: readonly Leaf[]): Promise<Leaf | undefined> => {
     const settled = await settledOf(
       realm,

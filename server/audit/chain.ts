@@ -249,7 +249,7 @@ export const createSealEvents = (parts: ChainParts): SealEvents => {
         made += done.made
         if (!done.more) return made
       } catch (error) {
-        // Another node does the same work at this moment.
+        // Another node is doing the same work.
         if (error instanceof GuardFailedError) return made
         throw error
       }

@@ -21,7 +21,7 @@ export interface EmissionConfig {
   readonly timeoutMs: number
 }
 
-/** As it is kept. */
+/** The stored form. */
 export interface EmissionSettings {
   readonly enabled: boolean
   /** Empty where nothing is forwarded. */
@@ -136,7 +136,7 @@ export const createEmission = async ({ storage, keyring }: EmissionParts): Promi
   }
 }
 
-/** Lets through what is to be emitted. */
+/** Returns the events to emit. */
 export const emitting =
   (emission: Pick<Emission, 'current'>, sink: AuditSink): AuditSink =>
   (record) => {

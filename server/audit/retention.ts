@@ -77,7 +77,7 @@ export const createForgetEvents = ({ storage, totals, master }: RetentionParts):
         removed += events
       }
     } catch (error) {
-      // Another node does the same work at this moment.
+      // Another node is doing the same work.
       if (!(error instanceof GuardFailedError)) throw error
     }
     if (removed > 0) await forgetKeys(realm)

@@ -1,4 +1,4 @@
-/** One try of a name and a password: what the check of a secret found out, what it allows, and how it ends. */
+/** An attempt with a name and a password: the finding of the check, its consequences, and its end. */
 
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { AuditEvent } from '#server/audit/event.ts'

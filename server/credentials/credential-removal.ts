@@ -1,4 +1,4 @@
-/** Taking a credential away, with what is good for nothing without it: a device that is no factor is sent nothing any more. */
+/** Removes a credential with its dependents: a device that is no longer a factor gets no more messages. */
 
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { guarded, statement } from '#server/storage/statements.ts'

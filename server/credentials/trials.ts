@@ -47,7 +47,7 @@ const PER_ADDRESS = 16
 /** How often a failure is counted again because others were counted meanwhile. */
 const MAX_SETTLES = 100
 
-/** One try, by whatever it is made. */
+/** One attempt, with any kind of secret. */
 interface Trial {
   readonly realm: string
   readonly settings: SettingsDoc

@@ -1,5 +1,5 @@
 /**
- * The one error handler of the JSON surface: whatever is thrown becomes a problem document (RFC 9457). A
+ * The one error handler of the JSON surface: whatever is thrown becomes a problem document (RFC 9457). An
  * unexpected failure returns the request id and nothing else; the log has the rest.
  * Protocol scopes that answer in another shape set their own handler and start from `toProblem`.
  */

@@ -5,7 +5,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import type { Attempted } from './job.ts'
 import type { QueueFigures } from './store.ts'
 
-/** Returns what counts an attempt. */
+/** Returns the function that counts an attempt. */
 export const registerJobMetrics = (
   registry: Registry,
   read: () => Promise<readonly QueueFigures[]>,

@@ -41,7 +41,7 @@ export type Outcome =
       readonly afterMs?: number
       readonly result?: JobResult
     }
-  /** Not worth another attempt. */
+  /** A failure that another attempt would repeat. */
   | { readonly kind: 'dead'; readonly reason: string; readonly result?: JobResult }
   /** Work that recurs: the same job again, as if new. */
   | { readonly kind: 'again'; readonly afterMs: number }
@@ -72,5 +72,5 @@ export interface JobHandler<P = unknown> {
   dead?(job: Job<P>, reason: string): Promise<void>
 }
 
-/** What came of an attempt, as it is counted. */
+/** The outcome of an attempt, as metrics count it. */
 export type Attempted = Outcome['kind'] | 'lost' | 'released'

@@ -1,4 +1,4 @@
-/** The queue in the database: how jobs get in, and the workers that take them out again. */
+/** The queue in the database: adds jobs, and runs the workers that take them. */
 
 import type { Clock } from '#server/platform/clock.ts'
 import type { Logger } from '#server/platform/logger.ts'

@@ -17,7 +17,7 @@ export interface WorkerParts {
   readonly announcement: readonly Statement[]
   readonly clock: Clock
   readonly logger: Pick<Logger, 'info' | 'warn' | 'error'>
-  /** Counts what came of an attempt. */
+  /** Counts attempts by their outcome. */
   readonly attempted: (queue: string, outcome: Attempted) => void
   /** From 0 up to 1, for jitter. */
   readonly random: () => number

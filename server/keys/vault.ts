@@ -23,7 +23,7 @@ export interface Vault {
 export const secretContext = ({ realm, kind, id }: Place, pointer: string): string =>
   `${realm}/${kind}/${id}${pointer}`
 
-/** How long a digest is, is no secret. */
+/** The length of a digest is not secret. */
 const sameDigest = (a: string, b: string): boolean =>
   a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b))
 

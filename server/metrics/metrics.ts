@@ -46,7 +46,7 @@ export interface Metrics {
   messageSuppressed(realm: string, limit: string): void
   /** An answer of an identity provider, by its protocol and by success or the reason of the refusal. */
   brokerAnswer(realm: string, protocol: string, outcome: string): void
-  /** A user or group that a SCIM target was sent, by the name of the target and what came of it. */
+  /** A user or group sent to a SCIM target, by the name of the target and the outcome. */
   scimSent(realm: string, target: string, outcome: string): void
   request(request: HandledRequest): void
   jobAttempted(queue: string, outcome: Attempted): void
@@ -55,7 +55,7 @@ export interface Metrics {
 
 export interface MetricsParts {
   readonly isRealm: (name: string) => Promise<boolean>
-  /** How many wait, by the name of the queue. */
+  /** The number of waiting entries, by the name of the queue. */
   readonly queues?: Readonly<Record<string, () => number>>
   /** Work that waits in the database, which all processes see. */
   readonly jobs?: () => Promise<readonly QueueFigures[]>
@@ -162,7 +162,7 @@ export const createMetrics = (parts: MetricsParts): Metrics => {
   }
 }
 
-/** What all processes together have to tell, in the text exposition format. */
+/** The metrics of all processes together, in the text exposition format. */
 export const exposition = (all: readonly Figures[]): Promise<string> =>
   AggregatorRegistry.aggregate([...all]).metrics()
 
@@ -170,7 +170,7 @@ export const expositionType = Registry.PROMETHEUS_CONTENT_TYPE
 
 const question = 'figures'
 
-/** Lets the other processes of the server ask for the figures of this one. */
+/** Answers requests of the other processes for the figures of this one. */
 export const shareFigures = (siblings: Siblings, metrics: Metrics): void =>
   siblings.answer(question, () => metrics.figures())
 

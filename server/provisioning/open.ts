@@ -80,7 +80,7 @@ export const openProvisioning = (needs: ProvisioningNeeds) => {
       registered,
       documents,
     }),
-    /** A client has proven itself. */
+    /** Called when a client has authenticated. */
     clientUsed: uses.note,
     endUnusedClients: uses.endUnused,
     /** Each endpoint answers errors as its own protocol does. */

@@ -10,7 +10,7 @@ import { type FirstAdmin, masterRealm, type Realms } from '#server/realm/realms.
 /** The generated password, printed once for the operator. */
 export interface Bootstrapped {
   readonly username: string
-  /** Only where the server made it up. */
+  /** Present only if the server generated it. */
   readonly password: string | null
 }
 

@@ -42,16 +42,16 @@ import { openUsers } from '#server/users/open.ts'
 import { openWebhooks } from '#server/webhooks/open.ts'
 import { mapError } from './map-error.ts'
 
-/** What a server is started with. */
+/** The inputs of a server. */
 export interface Given {
   readonly config: Config
   readonly logger: Logger
   readonly clock: Clock
-  /** Resolves host names of outgoing requests; the system does where it is not given. */
+  /** Resolves host names of outgoing requests; the resolver of the system by default. */
   readonly lookup?: Lookup | undefined
-  /** Hashes passwords; the fastest library that is installed does where it is not given. */
+  /** Hashes passwords; the fastest installed library by default. */
   readonly engine?: PasswordEngine | undefined
-  /** How long a database that cannot be reached yet is waited for; a command of an operator fails at once. */
+  /** How long a start waits for an unreachable database; a command of an operator fails at once. */
   readonly wait?: Wait
 }
 

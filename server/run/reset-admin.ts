@@ -27,7 +27,7 @@ export interface ResetAdmin {
   readonly factors: number
 }
 
-/** Of every class that a policy may ask for. */
+/** With a character of each class that a password policy can require. */
 const newPassword = (): string => `${randomToken(18)}-aA1`
 
 const requiring = ({ required_actions }: UserRow): string =>

@@ -9,7 +9,7 @@ import type { Logger } from '#server/platform/logger.ts'
 import { relayQuestions } from '#server/platform/threads/siblings.ts'
 import type { Bootstrapped } from './bootstrap.ts'
 
-/** What a worker tells about its start. */
+/** The report of a worker about its start. */
 type Report =
   | { readonly ready: { readonly admin: Bootstrapped | null } }
   | { readonly failed: { readonly name: string; readonly message: string; readonly stack: string } }
@@ -19,7 +19,7 @@ interface Running {
   readonly stop: () => Promise<void>
 }
 
-/** A worker was lost before it could say why; the message is fit for an operator. */
+/** A worker ended before it reported a reason; the message is written for an operator. */
 export class WorkerError extends Error {
   override readonly name = 'WorkerError'
 }
@@ -29,7 +29,7 @@ const restartDelayMs = 1000
 
 const tell = (report: Report): Promise<void> =>
   new Promise((resolve) => {
-    // Whether it arrived or not: a supervisor that is gone needs no report.
+    // A failed send is ignored: a supervisor that has ended needs no report.
     if (process.send) process.send(report, () => resolve())
     else resolve()
   })

@@ -67,7 +67,7 @@ const erasureReply = objectOf(
 
 const requestPath = '/gdpr/erasure-request'
 
-/** What comes of the wish to be erased. */
+/** The outcome of a request for erasure. */
 export type ErasureAnswer =
   | { readonly status: 'ERASED' }
   | { readonly status: 'REQUESTED'; readonly requestedAt: number }
@@ -98,7 +98,7 @@ export const createOwnData = (parts: OwnDataParts) => {
     await recorder.commit(wish.statements, wish.events)
   }
 
-  /** For good. */
+  /** Erases the account; it cannot be undone. */
   const erase = async (self: Self, password?: string): Promise<void> => {
     const { user, issuer } = self
     await insistOnStrength(parts, self)

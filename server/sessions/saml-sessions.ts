@@ -212,7 +212,7 @@ export const createSamlSessions = ({
           sql<string>`(select named.user_id from saml_sessions as named
             where not exists (select 1 from users where users.id = named.user_id))`,
         )
-        // Of these the job is still to be made.
+        // Where the session still leads to the client, its logout job is not queued yet.
         .where(
           sql<boolean>`not exists (select 1 from session_clients as led
             where led.sid = saml_sessions.sid and led.client_id = saml_sessions.client_id)`,

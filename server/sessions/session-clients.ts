@@ -34,6 +34,6 @@ export const sessionEndedGuard = 'session-ended'
 /** Of a session that was read to have led to the client before. */
 export const visitClientAgain = preparedStatement(visit, { rows: 0, guard: sessionEndedGuard })
 
-/** Without telling the clients. */
+/** Without a notification of the clients. */
 export const forgetClientsOf = ({ db }: Pick<Storage, 'db'>, userId: string): Statement =>
   statement(db.deleteFrom('session_clients').where('user_id', '=', userId))

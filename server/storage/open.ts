@@ -1,4 +1,4 @@
-/** Opens the database a URL names, its schema brought up to date. */
+/** Opens the database that a URL names, and migrates its schema. */
 
 import type { Storage, StorageLogger, Wait } from './contract.ts'
 import { parseLocation } from './location.ts'

@@ -114,7 +114,7 @@ function addValues(values: unknown[], row: object, columns: readonly string[]): 
   for (const column of columns) values.push((row as Readonly<Record<string, unknown>>)[column])
 }
 
-/** A row with an id and a version, and what it is to become; or nothing but those, where it is to go. */
+/** A row by id and version with its new values; without values it is deleted. */
 interface Versioned {
   readonly id: string
   readonly version: number

@@ -19,14 +19,14 @@ export interface Delivery {
   readonly body: string
 }
 
-/** What came of it. */
+/** The outcome of an attempt. */
 export interface Answer {
   readonly delivered: boolean
   /** Null where there was no answer. */
   readonly status: number | null
   /** Why it does not count as delivered. */
   readonly reason: string | null
-  /** How long the receiver asks to be left alone. */
+  /** The `Retry-After` of the receiver. */
   readonly retryAfterMs: number | null
   readonly durationMs: number
 }
@@ -41,7 +41,7 @@ export interface SenderParts {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
   readonly outgoing: Pick<Outgoing, 'request'>
-  /** A stored secret in the clear. */
+  /** A stored secret, opened. */
   readonly reveal: (webhook: StoredDocument, pointer: string, secret: StoredSecret) => string | null
   /** Of a whole attempt. */
   readonly timeoutMs?: number

@@ -7,7 +7,7 @@ import { CommandError } from '../../exit.ts'
 import type { OnRealm } from '../../invocation/realm.ts'
 import { peopleOf } from '../../views/human/live/events.ts'
 
-/** So many names are worth a request each. */
+/** The most names that are looked up by a request each. */
 const mostNames = 25
 
 /** Null if there is no such user, or if the caller may not read users. */

@@ -18,7 +18,7 @@ interface Kept {
   readonly reason: string
 }
 
-/** As the refusal to delete it tells. */
+/** The time is in the refusal of the server. */
 const keptBecause = (keyId: string, error: unknown): Kept => {
   if (!isProblem(error, 409, 'key-in-use')) throw error
   const until = error.extra['validUntil']

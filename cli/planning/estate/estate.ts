@@ -39,7 +39,7 @@ export interface EstateFiles extends Omit<ReadFiles, 'diagnostics'>, WantedRealm
 export interface FilesView {
   /** Shows what is wrong; false where the error that ends the command carries it. */
   readonly problems: (source: DiagnosticsSource) => boolean
-  /** What is unwise. */
+  /** Warnings. */
   readonly warnings: (source: DiagnosticsSource) => void
 }
 
@@ -273,7 +273,7 @@ export const failTogether = (
   )
 }
 
-/** What could be planned has been shown. */
+/** Throws after the plans of the other realms were shown. */
 export const refuseUnplanned = ({ plan, unplanned }: PlannedFiles): void =>
   failTogether(unplanned, {
     total: plan.realms.length + unplanned.length,

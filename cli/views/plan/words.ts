@@ -5,7 +5,7 @@ import { hasChanges, isAdoption, type PlanSummary, type RealmPlan } from '../../
 import { harmless } from '../human/elements/text.ts'
 import { counted } from './lines.ts'
 
-/** Figures that are seldom other than none. */
+/** Counts that are left out if they are 0. */
 const andText = (figures: readonly (readonly [number, string])[]): string =>
   figures.flatMap(([count, what]) => (count > 0 ? [`, ${count} ${what}`] : [])).join('')
 
@@ -16,7 +16,7 @@ export const countsText = ({ add, change, destroy, adopt, along }: PlanSummary):
     [along, 'to change along'],
   ])
 
-/** What became of it. */
+/** The outcome of an apply. */
 export const doneText = ({ add, change, destroy, adopt, along }: PlanSummary): string =>
   `${add} added, ${change} changed, ${destroy} destroyed` +
   andText([

@@ -1,4 +1,4 @@
-/** Credentials of a user as an administrator sees and manages them. What is stored never comes out. */
+/** Credentials of a user as an administrator sees and manages them. Stored values are never returned. */
 
 import { Problem } from '#schemas/problems.ts'
 import { removeCredential } from '#server/credentials/credential-removal.ts'

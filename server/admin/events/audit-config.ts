@@ -1,4 +1,4 @@
-/** `{base_url}/admin/audit/config`: what of the audit trail the server emits, and where to. */
+/** `{base_url}/admin/audit/config`: the events that the server emits, and their receiver. */
 
 import { invalid } from '#schemas/problems.ts'
 import { categories } from '#schemas/wire/event-types.ts'

@@ -1,4 +1,4 @@
-/** POST …/messaging/providers/{channel}/test: whether a message would arrive. It goes the way of every message and is kept nowhere. */
+/** POST …/messaging/providers/{channel}/test: sends a test message by the way of every message, and stores nothing. */
 
 import { type Channel, channels, messagingDrivers } from '#schemas/drivers/messaging.ts'
 import { MessagingProvider } from '#schemas/kinds/notifications/messaging-provider.ts'

@@ -130,7 +130,7 @@ const byName = (values: Json): Json =>
   Object.fromEntries(Object.entries(values).sort(([a], [b]) => (a < b ? -1 : 1)))
 
 export const complete = (made: object, problem: JsonSchema): Json => {
-  // Without members that are undefined.
+  // Drops undefined members.
   const document: Json = JSON.parse(JSON.stringify(made))
   const schemas: Json = {}
   const hoist = createHoist(schemas)

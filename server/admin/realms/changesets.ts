@@ -20,7 +20,7 @@ const number = { type: 'integer' } as const
 const texts = { type: 'array', items: text } as const
 const place = { kind: text, key: text }
 
-/** What a field was and is may be of any type. */
+/** The values of a field, of any type. */
 const fieldChange: JsonSchema = bodyOf(
   {
     pointer: text,
@@ -42,7 +42,7 @@ export const changedMembers = {
   },
 } satisfies Readonly<Record<string, JsonSchema>>
 
-/** What became of one document. */
+/** The outcome of one document. */
 export const changeSchema = bodyOf(
   {
     ...place,

@@ -1,4 +1,4 @@
-/** POST …/compare: whether a realm is what files say, in one request. */
+/** POST …/compare: whether a realm equals the files, in one request. */
 
 import { type JsonSchema, jsonSchemaOf } from '#schemas/json-schema.ts'
 import { Problem } from '#schemas/problems.ts'

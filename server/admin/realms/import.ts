@@ -1,4 +1,4 @@
-/** POST …/import: an export brought in again. */
+/** POST …/import: writes the documents of an export to a realm. */
 
 import {
   createImport,

@@ -1,4 +1,4 @@
-/** POST …/revisions/{revision}/rollback: the realm as it was then, as a new revision. */
+/** POST …/revisions/{revision}/rollback: restores an earlier revision, as a new revision. */
 
 import { jsonSchemaOf } from '#schemas/json-schema.ts'
 import { type RollbackRequest, rollbackRequest } from '#schemas/wire/wire.ts'

@@ -106,7 +106,7 @@ export const createPool = ({ outgoing, clock }: PoolParts, directory: Directory)
   const taken = (purpose: Purpose): Connection | undefined => {
     for (let one = idle[purpose].pop(); one; one = idle[purpose].pop()) {
       clearTimeout(one.timer)
-      // What is left of a server that did not answer would not answer either.
+      // The other connections to a server that did not answer would not answer either.
       if (one.connection.isOpen && !isAvoided(one.connection.url)) return one.connection
       one.connection.close()
     }

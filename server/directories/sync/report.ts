@@ -1,4 +1,4 @@
-/** What a sync did, or would do, in figures. */
+/** The counts of a sync, or of its dry run. */
 
 import type { GroupCounts, SyncReport, UserChange } from '#schemas/wire/directory-sync.ts'
 

@@ -6,7 +6,7 @@ import type { PageContext } from './context.ts'
 export type Script = 'submit' | 'webauthn' | 'poll' | 'codes'
 
 export interface Allowed<Model extends PageContext> {
-  /** None where the page at hand needs none. */
+  /** None where the page needs none. */
   readonly script?: (page: Model) => Script | undefined
   /** Addresses that are framed; only their origins may be. */
   readonly frames?: (page: Model) => readonly string[]

@@ -12,7 +12,7 @@ export function likenessOf(stored: string): string | undefined {
   const foreign = parseForeign(stored)
   if (!foreign) return undefined
   if (foreign.kind === 'bcrypt') return `$2b$${foreign.text.slice(4, 6)}$${'.'.repeat(53)}`
-  // One salt for all: what it is costs nothing.
+  // One salt for all: its value does not change the cost.
   const end = `${'A'.repeat(22)}$${zeros(foreign.digest).toString('base64').replace(/=+$/, '')}`
   return foreign.kind === 'pbkdf2'
     ? `$pbkdf2-${foreign.algorithm}$i=${foreign.iterations}$${end}`

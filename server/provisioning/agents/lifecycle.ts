@@ -36,7 +36,7 @@ interface Move {
   readonly done: string
 }
 
-/** THE list of moves; REVOKED has none. */
+/** THE list of transitions; REVOKED is final. */
 export const moves = {
   activate: {
     from: ['PENDING', 'SUSPENDED'],

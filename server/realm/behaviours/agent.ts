@@ -95,7 +95,7 @@ const reboundClients = (drafts: readonly Draft[], tools: PrepareTools): Readonly
   return new Set(ids.filter((id) => id !== undefined))
 }
 
-/** What a client got without the bounds of an agent, or within them, does not count for what it is from now on. */
+/** Ends the tokens of clients that became the client of an agent, or no longer are: the bounds of their tokens have changed. */
 const endTokens = (drafts: readonly Draft[], tools: PrepareTools): Statement[] =>
   [...reboundClients(drafts, tools)].map((id) =>
     putNotBefore(tools, {

@@ -111,7 +111,7 @@ export const createSignInProviders = ({
     hasOrganizations: async (view) =>
       (await forSignIn(view)).some(({ organization }) => organization !== undefined),
     shown: async (view, asked) => {
-      // A name was given: those of everybody stood beside the field, and what is left is the organization of the address.
+      // A name was given: the page before showed the public providers, so only that of the organization of the address remains.
       if (asked.name !== undefined)
         return (await ofAddress(view, asked.name)).filter((one) => isUsable(one, asked))
       return (await forSignIn(view)).filter(

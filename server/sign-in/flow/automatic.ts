@@ -6,7 +6,7 @@ import type { Answered, Refusal } from './step.ts'
 
 const noFields = (): string => ''
 
-/** What was asked last, and what came of it. */
+/** The last question and its outcome. */
 export interface Outcome {
   readonly asked: Asked
   readonly answered: Answered | Refusal

@@ -170,7 +170,7 @@ export const createQuestions = ({
     },
   })
 
-  /** What the user must do beside the flow. */
+  /** The required actions of the user, which are no part of the flow. */
   const nextAction = async (
     visitor: Visitor,
     signIn: SignIn,

@@ -11,7 +11,7 @@ export interface Brokered {
   readonly path: string
   /** What the provider said, sealed. */
   readonly identity: string
-  /** What that proves, in methods of ours. */
+  /** The proven methods, in our own terms. */
   readonly amr: readonly string[]
   /** The account of the person, once the link exists; `isNew`: this sign-in has made the link. */
   readonly linked?: string
@@ -41,7 +41,7 @@ export interface SignInState extends Progress {
   /** The unverified address of which a message was read; the account goes to its owner with the new password. */
   readonly readAddress?: string
   readonly rememberMe: boolean
-  /** The handle of what waits for the sign-in. */
+  /** The handle of the request that waits for the sign-in. */
   readonly pending?: string
   /** The level that is asked for. */
   readonly acr?: string

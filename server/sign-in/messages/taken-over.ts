@@ -31,7 +31,7 @@ export interface TakeOver {
   readonly events: readonly AuditEvent[]
 }
 
-/** To be written before what the owner gets. */
+/** The statements of a take-over: they stand before those that give the owner access. */
 export const takeOver = (
   { storage, sessions, links, addressUndos }: TakeOverParts,
   context: Pick<StepContext, 'realm' | 'address' | 'handle'>,

@@ -28,7 +28,7 @@ type RealmRequest = FastifyRequest<RealmRoute>
 export interface SignInContext {
   readonly visitor: Visitor
   readonly pending: PendingSignIn | undefined
-  /** What the application that waits is called. */
+  /** The name of the application that waits. */
   readonly application: string | undefined
   /** The token of the forms of this browser. */
   readonly csrf: string
@@ -90,7 +90,7 @@ export const createSignInContexts = ({
         }
       : undefined
 
-  /** Nothing to ask where the flow leads nowhere. */
+  /** Undefined where the flow has no question. */
   const begin = async (
     context: SignInContext,
     handle: string | undefined,

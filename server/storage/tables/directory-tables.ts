@@ -4,7 +4,7 @@ export interface DirectorySyncRow {
   /** The id of the provider's document. */
   provider: string
   realm: string
-  /** Of the node that is at it. */
+  /** The lease of the node that runs the sync. */
   lease: string | null
   lease_until: number
   /** How far changes have been read: a time of the directory, or a number of a server of Active Directory. */

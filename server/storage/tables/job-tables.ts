@@ -4,7 +4,7 @@ import type { Generated } from 'kysely'
 
 export interface JobRow {
   id: Generated<number>
-  /** By which it is known outside. */
+  /** The id shown outside the server. */
   job_id: string
   queue: string
   /** Null where it is the whole server's. */
@@ -23,7 +23,7 @@ export interface JobRow {
   lease: string | null
   created_at: number
   finished_at: number | null
-  /** JSON of what came of the last attempt; never a secret. */
+  /** JSON of the outcome of the last attempt; never a secret. */
   result: string | null
 }
 

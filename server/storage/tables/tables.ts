@@ -121,7 +121,7 @@ export interface RevisionOperationRow {
   kind: string
   document_id: string
   key: string
-  /** As what it counts; null: it does not. */
+  /** How the summary of the revision counts it; null if it does not. */
   figure: Figure | null
   before: string | null
   after: string | null

@@ -105,7 +105,7 @@ export const createGrantsStore = ({
 }: {
   readonly storage: Pick<Storage, 'db'>
   readonly clock: Clock
-  /** All nodes have the same, for good. */
+  /** The same on all nodes, and constant. */
   readonly handleKey: Uint8Array
 }): GrantsStore => {
   const { db } = storage

@@ -249,7 +249,7 @@ interface Store {
 
 /** Links in place of the dashboard, until a key is pressed. */
 interface Aside {
-  /** Whether the dashboard came back by it. */
+  /** Whether the key reopened the dashboard. */
   readonly end: () => boolean
   readonly begin: () => void
 }
@@ -348,7 +348,7 @@ export const openDashboard = (
     app.clear()
     stdout.write(emptied)
     change(sizeOf(stdout))
-    // At once, and not when React finds the time.
+    // At once, not in the next render of React.
     app.rerender(dashboard)
   }
   stdout.prependListener('resize', redraw)

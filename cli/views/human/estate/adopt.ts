@@ -17,7 +17,7 @@ const painted = (line: string): string => {
   return colour === undefined ? text : onOut(colour, text)
 }
 
-/** In a pipe the diff is what it is, for `git apply`. */
+/** In a pipe the diff is printed unchanged, for `git apply`. */
 const showDiffs = ({ files }: AdoptOutcome): void => {
   for (const { file, before, after } of files) {
     const diff = unifiedDiff(file, before, after)

@@ -30,7 +30,7 @@ const coloured = (sign: Sign, style: Style): ((text: string) => string) => {
   return sign === '~' ? style.yellow : (text) => text
 }
 
-/** The sign stands two columns before what it is about. */
+/** The sign is printed two columns before its line. */
 export const lineText = ({ sign, depth, text, isNote, isHeadline }: Line, style: Style): string => {
   const indent = ' '.repeat(4 * depth - 2)
   if (isHeadline) return `${indent}${style.bold(text)}`

@@ -8,7 +8,7 @@ import { mediaType } from './errors.ts'
 
 export const maxBody = 1024 * 1024
 
-/** JSON is UTF-8 (RFC 8259 §8.1): in another charset names would be stored that nobody has. */
+/** JSON is UTF-8 (RFC 8259 §8.1): another charset would be stored as wrong names. */
 const refuseCharset = ({ headers }: FastifyRequest): void => {
   const [, charset] = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(headers['content-type'] ?? '') ?? []
   if (charset !== undefined && !/^utf-?8$/i.test(charset))

@@ -90,7 +90,7 @@ export const push = (parts: Parts): Step => {
     return { ...asked, statements: [...asked.statements, ...toNowhere(context)] }
   }
 
-  /** Nothing where the user was asked too often, or is being asked, and may know. */
+  /** Undefined where the user was asked too often, or a request is pending, and the page may reveal that. */
   const question = async (context: StepContext, sendings: number) => {
     const { user } = context
     const mayAsk =
@@ -101,7 +101,7 @@ export const push = (parts: Parts): Step => {
     return hasOnlyName(context) ? decoy(context, sendings) : undefined
   }
 
-  /** The question that waits is sent again as it is; one that is over makes way for another. */
+  /** A pending request is sent again unchanged; one that has ended is replaced by a new one. */
   const resend = async (context: AnswerContext): Promise<Answered> => {
     const before = context.notes as Asked | undefined
     if (before && !maySendAgain(before, clock.now())) return refused('too-many', 429)
@@ -120,7 +120,7 @@ export const push = (parts: Parts): Step => {
     return again
   }
 
-  /** Tells the page how it ended, once: then it does not ask by itself any more. */
+  /** Reports the outcome to the page once, after which the page no longer polls. */
   const ended = async (context: AnswerContext, status: ApprovalStatus): Promise<Answered> => {
     const asked = context.notes as Asked
     if (!asked.over) await context.keep({ ...asked, over: true })

@@ -41,7 +41,7 @@ export const qr = (parts: Parts): Step => {
   const browsers = createMemoryLimiter(clock, perBrowser)
   const addresses = createMemoryLimiter(clock, perAddress)
 
-  /** Nothing where the browser or the address has had enough. */
+  /** Undefined where the browser or the address has reached its limit. */
   const newPicture = async (context: StepContext) => {
     const { browser, address } = context
     const tooMany =
@@ -62,7 +62,7 @@ export const qr = (parts: Parts): Step => {
     show: async (context) => {
       const { realm, stored } = context
       const before = await rowOf(context)
-      // A picture that is good for nothing any more makes way for another.
+      // A code that has ended is replaced by a new one.
       const known = ['PENDING', 'APPROVED'].includes(statusOf(before)) ? before : undefined
       const asked = known || !stored ? undefined : await newPicture(context)
       const row = known ?? asked?.row

@@ -65,7 +65,7 @@ const onePrimary = (list: readonly Value[], newest: readonly Value[]): Value[] =
   )
 }
 
-/** A part that became nothing is not there. */
+/** A sub-attribute without a value is removed. */
 const presentIn = (one: Complex): Complex =>
   Object.fromEntries(Object.entries(one).filter(([, part]) => part !== undefined))
 

@@ -195,7 +195,7 @@ const textComparison = (
   const { path, op, value } = compare
   if (value === null) return op === 'eq' ? hasNone(column) : op === 'ne' ? hasValue(column) : never
   if (typeof value !== 'string') throw invalidFilter(`"${pathText(path)}" is a text`)
-  // Nothing that could not be stored is there.
+  // A value that cannot be stored matches no user.
   if (refusal(value) !== undefined) return op === 'ne' ? always : never
   return compareText(column, op, fold(value))
 }

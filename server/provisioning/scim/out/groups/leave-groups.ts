@@ -39,7 +39,7 @@ export const createLeaveGroups = ({ target, client, resources, members }: LeaveG
     }
   }
 
-  /** What is left to be committed. */
+  /** Returns the statements that the caller commits. */
   return async ({
     local_id: user,
     remote_id: remoteUser,
