@@ -1,5 +1,7 @@
 /** How a SAML request ends that is not answered with an assertion. */
 
+import { XmlRefused } from '#server/xml/index.ts'
+
 const status = 'urn:oasis:names:tc:SAML:2.0:status'
 
 /** Top-level codes (SAML Core §3.2.2.2) of the second-level codes that are used. */
@@ -32,6 +34,16 @@ export class SamlStatusError extends Error {
   constructor(code: SamlStatus, message: string) {
     super(message)
     this.code = code
+  }
+}
+
+/** The rules of a request whose sender is known: an element that stands twice is told to it like every other fault. */
+export const toldByStatus = <T>(rules: () => T): T => {
+  try {
+    return rules()
+  } catch (error) {
+    if (!(error instanceof XmlRefused)) throw error
+    throw new SamlStatusError('RequestUnsupported', error.message)
   }
 }
 

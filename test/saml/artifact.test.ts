@@ -204,6 +204,16 @@ describe.each(backends)('artifacts on $name', (backend) => {
     },
   )
 
+  it('records for whom a request with two artifacts was refused', async () => {
+    const { artifact } = await newArtifact()
+    const { status } = await resolve(`${artifact}</samlp:Artifact><samlp:Artifact>${artifact}`)
+    expect(status).toBe(403)
+    const [event] = await site.events('SAML_SSO')
+    expect(event).toMatchObject({ outcome: 'FAILURE' })
+    expect(event?.detail).toContain('more than one samlp:Artifact')
+    expect(await isEmpty(await resolve(artifact))).toBe(false)
+  })
+
   it('gives nothing to a service provider that is disabled', async () => {
     const { artifact } = await newArtifact()
     await change(site, providerPath(), { enabled: false })

@@ -324,6 +324,7 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
     ['a flag that is neither true nor false', '', { ForceAuthn: 'yes' }, 'RequestUnsupported'],
     ['a Comparison that there is not', context('stronger', `${ac}:Password`), {}, 'NoAuthnContext'],
     ['no class', context('exact'), {}, 'NoAuthnContext'],
+    ['a NameIDPolicy twice', policy('persistent').repeat(2), {}, 'RequestUnsupported'],
     [
       'more than 50 classes',
       context('exact', ...Array.from({ length: 51 }, () => `${ac}:Password`)),

@@ -24,7 +24,7 @@ import { artifactPath, freshIssuer, type RealmRoute, urlOf } from '../addresses.
 import { issuerElement } from '../assertion/assertion.ts'
 import { type SignerFor, statusElement } from '../assertion/response.ts'
 import { checkHeader } from '../bindings/message-header.ts'
-import { receiveSoap } from '../bindings/receive.ts'
+import { gated, receiveSoap } from '../bindings/receive.ts'
 import { refuseSoap } from '../bindings/refuse-soap.ts'
 import { describeSoap } from '../description.ts'
 import { SamlRefused } from '../errors.ts'
@@ -75,7 +75,7 @@ export const resolveRoutes = (parts: ResolveParts) => {
       const { provider, message } = received
       const rules = { issuer, path: artifactPath, now: clock.now(), needsDestination: false }
       const id = checkHeader(received, rules)
-      const artifact = childOf(message, 'samlp:Artifact')
+      const artifact = gated(() => childOf(message, 'samlp:Artifact'), provider)
       const response = await artifacts.take(issuer, provider, artifact ? trimmed(artifact) : '')
       if (!response)
         await failures.record(

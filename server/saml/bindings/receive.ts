@@ -52,8 +52,8 @@ export interface ReceiveOptions {
   readonly signedOnly?: boolean
 }
 
-/** What the gate refuses ends on a page: nothing of it may be acted on. */
-const gated = <T>(read: () => T, provider?: ServiceProvider): T => {
+/** What the gate refuses ends on a page: nothing of it may be acted on. The event names the sender, where it is known. */
+export const gated = <T>(read: () => T, provider?: ServiceProvider): T => {
   try {
     return read()
   } catch (error) {

@@ -70,10 +70,10 @@ export const checkLogoutRequest = (
 }
 
 /** Whether the service provider wants no answer: the user stays here (SAML V2.0 Asynchronous Single Logout §2). */
-export const isAsynchronous = (message: XmlElement): boolean => {
-  const extensions = childOf(message, 'samlp:Extensions')
-  return extensions !== undefined && childrenOf(extensions, 'aslo:Asynchronous').length > 0
-}
+export const isAsynchronous = (message: XmlElement): boolean =>
+  childrenOf(message, 'samlp:Extensions').some(
+    (extensions) => childrenOf(extensions, 'aslo:Asynchronous').length > 0,
+  )
 
 /** Top-level and second-level codes of a response. */
 export const statusCodesOf = (message: XmlElement): readonly string[] => {

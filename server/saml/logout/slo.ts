@@ -21,6 +21,7 @@ import { freshIssuer, type HandleRoute, type RealmRoute, sloPath, urlOf } from '
 import { formOf } from '../bindings/forms.ts'
 import { checkHeader } from '../bindings/message-header.ts'
 import {
+  gated,
   type ReceivedRequest,
   rawQueryOf,
   receivePost,
@@ -29,7 +30,7 @@ import {
 } from '../bindings/receive.ts'
 import { refuseSoap } from '../bindings/refuse-soap.ts'
 import { describePage, describeStatus } from '../description.ts'
-import { SamlRefused, SamlStatusError } from '../errors.ts'
+import { SamlRefused, SamlStatusError, toldByStatus } from '../errors.ts'
 import { createFailures } from '../failures.ts'
 import type { ServiceProvider } from '../service-provider.ts'
 import type { EndSessions } from './end-sessions.ts'
@@ -102,7 +103,7 @@ export const sloRoutes = (parts: SloParts) => {
     const ended = await endSessions({
       issuer,
       provider,
-      request: checkLogoutRequest(issuer, received, id),
+      request: toldByStatus(() => checkLogoutRequest(issuer, received, id)),
       sourceIp: request.ip,
       together: async (sids) => {
         const frames = (await Promise.all(sids.map((sid) => framesOf(issuer, sid)))).flat()
@@ -156,7 +157,7 @@ export const sloRoutes = (parts: SloParts) => {
     const { provider, message } = received
     checkHeader(received, { issuer, path: sloPath, now: clock.now(), needsDestination: true })
     const { InResponseTo: requestId = '' } = message.attributes
-    const codes = statusCodesOf(message)
+    const codes = gated(() => statusCodesOf(message), provider)
     const outcome = isOver(codes) ? 'done' : 'failed'
     try {
       await recorder.append([samlSessions.answered(provider.id, requestId, outcome)], [])

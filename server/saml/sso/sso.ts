@@ -27,7 +27,7 @@ import {
 } from '../bindings/receive.ts'
 import { checkRelayState } from '../bindings/relay-state.ts'
 import { describePage } from '../description.ts'
-import { SamlRefused, SamlStatusError } from '../errors.ts'
+import { SamlRefused, SamlStatusError, toldByStatus } from '../errors.ts'
 import { createFailures } from '../failures.ts'
 import { findServiceProvider, optionsOf, type ServiceProvider } from '../service-provider.ts'
 import { checkAuthnRequest, targetOf } from './authn-request.ts'
@@ -76,7 +76,7 @@ export const ssoRoutes = ({ clock, issuers, recorder, refusals, trip, flow }: Ss
     const answered = { ...target, ...(relayState === undefined ? {} : { relayState }) }
     let request: SsoRequest
     try {
-      request = checkAuthnRequest(issuer, received, target)
+      request = toldByStatus(() => checkAuthnRequest(issuer, received, target))
     } catch (error) {
       if (error instanceof SamlStatusError) return flow.tell(visit, provider, answered, error)
       throw error

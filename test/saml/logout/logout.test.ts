@@ -258,6 +258,17 @@ describe.each(backends)('single logout on $name', (backend) => {
     expect(await isSignedIn(site, alice)).toBe(true)
   })
 
+  it('tells that a NameID stands twice, ends nothing, and records it', async () => {
+    const inside = subjectOf(known) + subjectOf({ ...known, nameId: 'x' })
+    const xml = logoutRequest(site, known, { inside })
+    const { status } = await sentTo(site, await alice.open(logoutUrl(site, xml)))
+    expect(status).toBe('Requester/RequestUnsupported')
+    expect(await isSignedIn(site, alice)).toBe(true)
+    const [event] = await site.events('LOGOUT')
+    expect(event).toMatchObject({ outcome: 'FAILURE' })
+    expect(event?.detail).toContain('more than one saml:NameID')
+  })
+
   it("does not end a session for a service provider that it is not at (another one's session)", async () => {
     const xml = logoutRequest(site, known, { issuer: other })
     const [before] = await site.events('LOGOUT')
