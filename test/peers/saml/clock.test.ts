@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { newPerson, password } from '../../oidc/relying-party.ts'
 import { acsUrl, askUrl, certificatesOf, entityId, only, sentOf } from '../../saml/fixture.ts'
-import { brokenRules, lifetimesOf } from '../../saml/lifetimes.ts'
+import { brokenRules, lifetimesOf } from '../../saml/times/lifetimes.ts'
 import { backends } from '../../support/backends.ts'
 import { pathOf } from '../../support/processes/programs/programs.ts'
 import {

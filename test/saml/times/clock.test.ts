@@ -1,10 +1,10 @@
 /** Sessions of a clock that was wrong: what they say in assertions follows from the clock of now (SAML Core §2.7.2). */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
-import { addPerson, newPerson } from '../oidc/relying-party.ts'
-import { backends } from '../support/backends.ts'
-import { addProvider, askUrl, only, sentOf } from './fixture.ts'
+import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
+import { addPerson, newPerson } from '../../oidc/relying-party.ts'
+import { backends } from '../../support/backends.ts'
+import { addProvider, askUrl, only, sentOf } from '../fixture.ts'
 import { brokenRules, lifetimesOf } from './lifetimes.ts'
 
 const hourMs = 3_600_000

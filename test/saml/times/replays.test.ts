@@ -1,12 +1,21 @@
 /** A message that was answered is refused for as long as it would be taken otherwise, also once the rest is forgotten. */
 
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
-import { addPerson, newPerson, type Person, password } from '../oidc/relying-party.ts'
-import { anyBackend } from '../support/backends.ts'
-import { sender } from '../xml/keys.ts'
-import { acsUrl, addProvider, askUrl, entityId, newRequestId, sentOf, statusOf } from './fixture.ts'
+import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
+import { addPerson, newPerson, type Person, password } from '../../oidc/relying-party.ts'
+import { anyBackend } from '../../support/backends.ts'
+import { sender } from '../../xml/keys.ts'
 import {
+  acsUrl,
+  addProvider,
+  askUrl,
+  entityId,
+  newRequestId,
+  sentOf,
+  statusOf,
+} from '../fixture.ts'
+import {
+  framesIn,
   isSignedIn,
   logoutForm,
   logoutRequest,
@@ -14,10 +23,11 @@ import {
   sentTo,
   sloUrl,
   visitProvider,
-} from './logout/logout-fixture.ts'
+} from '../logout/logout-fixture.ts'
 
 const minuteMs = 60_000
 const other = 'https://other.example'
+const wiki = 'https://wiki.example'
 
 describe.each(anyBackend)('messages that come again, on $name', (backend) => {
   let ahead = 0
@@ -30,6 +40,7 @@ describe.each(anyBackend)('messages that come again, on $name', (backend) => {
       singleLogoutServiceUrl: sloUrl,
     })
     await addProvider(site, { entityId: other, assertionConsumerServiceUrl: `${other}/acs` })
+    await addProvider(site, { entityId: wiki, singleLogoutServiceUrl: `${wiki}/slo` })
     await addPerson(site, 'alice')
     await addPerson(site, 'bob')
     alice = newPerson(site)
@@ -93,5 +104,18 @@ describe.each(anyBackend)('messages that come again, on $name', (backend) => {
       expect((await sentTo(site, page)).status).toBe('Requester/RequestDenied')
     ahead = 0
     expect(await isSignedIn(site, bob)).toBe(true)
+  })
+
+  it('tell another service provider once, where the page of a logout is opened in the same moment', async () => {
+    const bob = newPerson(site)
+    const known = await visitProvider(site, bob, entityId, 'bob')
+    await visitProvider(site, bob, wiki)
+    const { headers } = await fetch(logoutUrl(site, logoutRequest(site, known)), {
+      redirect: 'manual',
+    })
+    const page = new URL(headers.get('location') ?? '', site.issuer).href
+    const pages = await Promise.all(Array.from({ length: 8 }, () => bob.open(page)))
+    expect(pages.map(({ status }) => status)).toEqual(pages.map(() => 200))
+    expect(pages.flatMap(framesIn)).toHaveLength(1)
   })
 })

@@ -1,12 +1,11 @@
 /** How long an assertion may be presented, and a logout counts, where an assertion is valid for a time of its own. */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type OidcSite, openIssuer } from '../oidc/fixture.ts'
-import { addPerson, newPerson } from '../oidc/relying-party.ts'
-import { anyBackend } from '../support/backends.ts'
-import { sender } from '../xml/keys.ts'
-import { addProvider, askUrl, entityId, only, sentOf } from './fixture.ts'
-import { lifetimesOf } from './lifetimes.ts'
+import { type OidcSite, openIssuer } from '../../oidc/fixture.ts'
+import { addPerson, newPerson } from '../../oidc/relying-party.ts'
+import { anyBackend } from '../../support/backends.ts'
+import { sender } from '../../xml/keys.ts'
+import { addProvider, askUrl, entityId, only, sentOf } from '../fixture.ts'
 import {
   framesIn,
   logoutRequest,
@@ -14,7 +13,8 @@ import {
   sentTo,
   sloUrl,
   visitProvider,
-} from './logout/logout-fixture.ts'
+} from '../logout/logout-fixture.ts'
+import { lifetimesOf } from './lifetimes.ts'
 
 const brief = 'https://brief.example'
 const long = 'https://long.example'

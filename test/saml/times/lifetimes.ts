@@ -1,7 +1,7 @@
 /** The times of an assertion, as a service provider compares them with its clock. */
 
 import type { XmlElement } from '#server/xml/index.ts'
-import { only } from './fixture.ts'
+import { only } from '../fixture.ts'
 
 export interface Lifetimes {
   readonly issued: number
