@@ -48,7 +48,7 @@ export type Outcome =
 
 export interface JobHandler<P = unknown> {
   readonly queue: string
-  /** How many jobs of one target this node runs at the same time; one after a failure, until one succeeds. */
+  /** How many jobs of one target this node runs at the same time, where places are left; one after a failure, until one succeeds. */
   readonly perTarget: number
   /** How many jobs of the queue this node runs at the same time; half of them are of one realm at most. */
   readonly atOnce?: number

@@ -57,6 +57,8 @@ const jobOf = (row: Claimed): Job => ({
   createdAt: row.created_at,
 })
 
+const realmOf = ({ realm }: Pick<Claimed, 'realm'>): string => realm ?? ''
+
 const within = async (ms: number, work: Promise<unknown>): Promise<void> => {
   const { promise, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, ms)
@@ -75,23 +77,26 @@ export const startWorker = (handler: JobHandler, parts: WorkerParts): Worker => 
   let gathering: NodeJS.Timeout | undefined
   let sweptAt = Number.NEGATIVE_INFINITY
 
+  /**
+   * A realm holds no more places than it leaves free, and a target no more than its realm has left, however many of them there are:
+   * receivers that answer slowly must not hold up mails, sign-outs and deliveries to the others (CWE-770).
+   */
   const lanes = (free: number): Lanes => {
+    const shareOf = (held: number): number => Math.ceil((free - held) / 2)
+    const count = (names: readonly string[]) =>
+      [...Map.groupBy(names, (name) => name)].map(([name, { length }]) => [name, length] as const)
+    const rows = [...running].map(({ row }) => row)
+    const shares = new Map(
+      count(rows.map(realmOf)).map(([realm, held]) => [realm, shareOf(held)] as const),
+    )
+    const realmOfTarget = new Map(rows.map((row) => [row.target, realmOf(row)]))
     const room = new Map<string, number>()
     for (const target of failing) room.set(target, 1)
-    for (const { row } of running) room.set(row.target, (room.get(row.target) ?? perTarget) - 1)
-    return { queue, ordered, perTarget: ordered ? 1 : perTarget, room, ...sharesOf(free) }
-  }
-
-  /**
-   * A realm holds no more places than it leaves free, however many targets it has: receivers of one realm that answer slowly
-   * must not hold up mails, sign-outs and deliveries of the others (CWE-770).
-   */
-  const sharesOf = (free: number): Pick<Lanes, 'shares' | 'share'> => {
-    const held = new Map<string, number>()
-    for (const { row } of running) held.set(row.realm ?? '', (held.get(row.realm ?? '') ?? 0) + 1)
-    const shareOf = (places: number) => Math.ceil((free - places) / 2)
-    const shares = new Map([...held].map(([realm, places]) => [realm, shareOf(places)]))
-    return { shares, share: shareOf(0) }
+    for (const [target, held] of count(rows.map(({ target }) => target))) {
+      const share = shares.get(realmOfTarget.get(target) ?? '') ?? 0
+      room.set(target, Math.min(room.get(target) ?? perTarget, share) - held)
+    }
+    return { queue, ordered, perTarget: ordered ? 1 : perTarget, room, shares, share: shareOf(0) }
   }
 
   /** Takes what is due; returns when to look again. */

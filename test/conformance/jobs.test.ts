@@ -330,6 +330,37 @@ describe.each(backends)('jobs on $name', ({ open }) => {
     expect([begunOf('a'), begunOf('b')]).toEqual([300, 300])
   })
 
+  it('of targets that are slow leave the next place to another target of their realm', async () => {
+    const jobs = node()
+    const slow: (() => void)[] = []
+    const begun: string[] = []
+    const list = (target: string, count: number) =>
+      Array.from({ length: count }, () => ({ payload: 'x', target }))
+    await enqueue(jobs, ...['a', 'b', 'c', 'd'].flatMap((target) => list(target, 300)))
+    const running = await begin(
+      jobs,
+      handler(
+        async ({ target }) => {
+          begun.push(target)
+          if (target !== 'live') await new Promise<void>((resolve) => slow.push(resolve))
+          return { kind: 'done' }
+        },
+        { atOnce: 16, perTarget: 2 },
+      ),
+    )
+    await expect.poll(() => begun.length).toBe(8)
+    await enqueue(jobs, ...list('live', 5))
+    slow.shift()?.()
+    await expect.poll(() => begun.filter((target) => target === 'live').length).toBe(5)
+    expect(begun.slice(8, 13)).toEqual(Array(5).fill('live'))
+    const ending = setInterval(() => {
+      for (const end of slow.splice(0)) end()
+    }, 1)
+    await running.idle()
+    clearInterval(ending)
+    expect(begun).toHaveLength(1205)
+  })
+
   it('of a target that fails are tried one by one until one succeeds', async () => {
     const jobs = node()
     let answer: Outcome = { kind: 'retry', reason: 'down' }
