@@ -7,7 +7,7 @@ import type { Mapping } from '#server/broker/mapping/mapping.ts'
 import type { UpstreamIdentity } from '#server/broker/protocol.ts'
 import { originOf, type UpstreamSessions } from '#server/broker/sessions/upstream-sessions.ts'
 import type { Clock } from '#server/platform/clock.ts'
-import type { Storage } from '#server/storage/contract.ts'
+import { ConstraintError, type Storage } from '#server/storage/contract.ts'
 import type { RealmView } from '#server/storage/documents/copy.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { Links } from '#server/users/links/links.ts'
@@ -58,6 +58,9 @@ export const createBrokeredSignIns = (parts: Parts): Vouching => {
     // A guard of the arrival has seen to it.
     if (identities.isOfRequest(broker)) return true
     const link = await links.find({ realm, id: broker.provider }, identity)
+    // The commit that makes the account would be refused: another one was made for the person since it was looked for.
+    if (link && broker.isNew && link.user_id !== user.id)
+      throw new ConstraintError('unique', 'federated_links', undefined)
     // One that this very commit makes is not there yet.
     return link === undefined ? broker.isNew === true : link.user_id === user.id
   }

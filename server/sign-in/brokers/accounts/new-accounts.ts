@@ -5,7 +5,7 @@ import type { AuditEvent } from '#server/audit/event.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
 import type { Clock } from '#server/platform/clock.ts'
 import { newId } from '#server/platform/ids.ts'
-import type { Statement } from '#server/storage/contract.ts'
+import { ConstraintError, type Statement } from '#server/storage/contract.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { insertUserRoles, joinOrganization } from '#server/users/memberships.ts'
 import { fieldsOf, newUserRow } from '#server/users/user-record.ts'
@@ -97,6 +97,8 @@ export const createNewAccounts = (parts: Parts) => {
           ],
         })
       } catch (error) {
+        if (error instanceof ConstraintError && error.table === 'federated_links')
+          return refused('unavailable', 409)
         profileErrors(await users.explain(error, user))
         return refused('unavailable', 409)
       }

@@ -117,6 +117,8 @@ export const createNewcomers = ({
         email !== undefined &&
         email === identity.email &&
         (await isVouched(context.view, provider, identity))
+      // Before the link: where this sees an account that is made with its link meanwhile, the link is seen too.
+      const account = await accountOf(context, provider, email, emailVerified)
       return {
         broker,
         provider,
@@ -125,9 +127,7 @@ export const createNewcomers = ({
         emailVerified,
         firstName: broker.profile?.firstName ?? identity.firstName,
         lastName: broker.profile?.lastName ?? identity.lastName,
-        account:
-          (await linkedAccount(context, provider, identity)) ??
-          (await accountOf(context, provider, email, emailVerified)),
+        account: (await linkedAccount(context, provider, identity)) ?? account,
       }
     },
   }

@@ -32,7 +32,7 @@ describe.each(backends)('two first sign-ins of a person on $name', (backend) => 
   }
 
   it('make one account at the same moment', async () => {
-    for (let round = 0; round < 3; round += 1) {
+    for (let round = 0; round < 8; round += 1) {
       const user = person()
       const browsers = [world.browser(), world.browser(), world.browser()]
       const answers: string[] = []
@@ -55,6 +55,21 @@ describe.each(backends)('two first sign-ins of a person on $name', (backend) => 
     }
     await expectOne(user, browsers)
     expect(await world.userNamed('named-1')).toBeUndefined()
+  })
+
+  it('make one account where both send their profile at the same moment', async () => {
+    for (let round = 0; round < 4; round += 1) {
+      const user = { sub: `at-once-${round}` }
+      const browsers = await both(user)
+      const pages = await Promise.all(
+        browsers.map((browser, index) => {
+          const username = `at-once-${round}-${index}`
+          return browser.submit({ username, email: `${username}@there.example` })
+        }),
+      )
+      expect(pages.map(heading)).toEqual(['You are signed in', 'You are signed in'])
+      await expectOne(user, browsers)
+    }
   })
 
   it.each(['was told of it', 'is to prove it'])(
