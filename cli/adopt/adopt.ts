@@ -97,8 +97,8 @@ const createState = () => {
   return {
     adopted,
     refused,
-    isRefused: (realm: string) => (difference: Difference, field: string | null) =>
-      refused.has(refusalKey(realm, difference, field)),
+    /** A round may have made possible what was refused before it, such as a change of a value that was repeated elsewhere. */
+    tryAgain: () => refused.clear(),
     refuse(realm: string, { difference, ...refusal }: Refusal): void {
       const place = keyOfDifference(difference)
       refused.set(refusalKey(realm, difference, refusal.field), { realm, ...place, ...refusal })
@@ -139,11 +139,11 @@ export const adopt = async (options: AdoptOptions): Promise<AdoptOutcome> => {
   const round = async ({ estate, realms }: Pass): Promise<boolean> => {
     const syntaxes = new Map<Source, DocumentSyntax[]>()
     const changed = new Map<string, string>()
+    state.tryAgain()
     for (const { loaded, found } of realms) {
       const { realm } = loaded
       const located = await locate(loaded, { cwd: files.cwd, root: estate.root }, syntaxes)
-      const isRefused = state.isRefused(realm)
-      const result = runRound(located, found.differences, { replaceVariables }, isRefused)
+      const result = runRound(located, found.differences, { replaceVariables })
       for (const refusal of result.refusals) state.refuse(realm, refusal)
       for (const difference of found.differences) state.meet(realm, difference)
       // Two realms may share a file: the second one waits for the next round.

@@ -67,7 +67,6 @@ export const runRound = (
   located: Located,
   differences: readonly Difference[],
   options: { readonly replaceVariables: boolean },
-  isRefused: (difference: Difference, field: string | null) => boolean,
 ): Round => {
   const refusals: Refusal[] = []
   const owned: Owned[] = []
@@ -79,7 +78,6 @@ export const runRound = (
   }
   const editor = createEditor((operation) => owned.push({ operation, ...current }), options)
   editAll(editor, located, differences, (on, field, act) => {
-    if (on.some((one) => isRefused(one, field))) return
     current = { on, field }
     const before = owned.length
     try {
