@@ -50,7 +50,7 @@ const realmOf = (document: Node, diagnostics: Diagnostic[]): string | undefined 
   if (isKeycloakRealm(document))
     return refuse(
       'realm-of-keycloak',
-      'this is a realm of Keycloak, whose fields are others',
+      'this is a realm export of Keycloak, which has other fields',
       document,
       keycloakHint,
     )

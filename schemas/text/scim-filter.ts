@@ -111,7 +111,7 @@ export const parseScimFilter = (text: string, refuse: Refuse = unreadable): Scim
       try {
         return String(JSON.parse(given))
       } catch {
-        throw refuse('a text in the filter has a wrong escape')
+        throw refuse('a string in the filter has an invalid escape (RFC 8259 §7)')
       }
     }
     const word = given.toLowerCase()

@@ -46,7 +46,10 @@ export const toProblem = (error: unknown, mapError?: MapError): Problem => {
   if (error instanceof Problem) return error
   const mapped = mapError?.(error)
   if (mapped !== undefined) return mapped
-  if (isBrokenOff(error)) return new Problem('bad-request', 'The body broke off.', { cause: error })
+  if (isBrokenOff(error))
+    return new Problem('bad-request', 'The connection ended before the whole body arrived.', {
+      cause: error,
+    })
   const code = property(error, 'code')
   const known = typeof code === 'string' ? frameworkProblems[code] : undefined
   if (known !== undefined) return new Problem(...known, { cause: error })

@@ -35,7 +35,8 @@ export interface BackupReport {
 }
 
 export const backup = async (sources: ConfigSources, file: string): Promise<BackupReport> => {
-  if (file === '-') throw new BackupError('a backup is no text for standard output: name a file')
+  if (file === '-')
+    throw new BackupError('a backup cannot be written to standard output: name a file')
   const { database } = loadConfig(sources)
   const snapshot = await openSnapshot(database.url)
   try {

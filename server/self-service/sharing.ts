@@ -233,7 +233,7 @@ export const createOwnSharing = (parts: Parts) => {
       if (wanted.some((scope) => !found.doc.scopes.includes(scope)))
         throw new Problem('bad-request', 'The resource does not have this scope.')
       if (wanted.length === 0 && found.doc.scopes.length > 0)
-        throw new Problem('bad-request', 'Choose a scope.')
+        throw new Problem('bad-request', 'Choose at least one scope.')
       const requester = await users.find(issuer.name, username)
       if (!requester || requester.id === user.id)
         throw new Problem('not-found', 'There is no other user of this name.')

@@ -181,7 +181,8 @@ const createHandlers = (parts: InvitationRouteParts) => {
       await recorder.append([], [event])
       return tell(request, reply, visit, found)
     }
-    if (form('decision') !== 'accept') throw new Problem('bad-request', 'Say what you decide.')
+    if (form('decision') !== 'accept')
+      throw new Problem('bad-request', 'Accept or decline the invitation.')
     try {
       await accept(request, current, found)
     } catch (error) {

@@ -86,7 +86,7 @@ export const createCall =
       throw new UnreachableError(
         http.server,
         'stranger',
-        `what answers at ${http.server} is no iamctl server: it sends no JSON`,
+        `${http.server} is not an iamctl server: its answer is not JSON`,
       )
     return {
       body: answer.body as T,

@@ -156,8 +156,8 @@ const explanations: readonly (readonly [RegExp, Explain])[] = [
   [
     /null byte|non-printable|valid JSON character/,
     says(
-      'there is a character here that cannot be printed',
-      'write it as \\xNN or \\uNNNN inside of "…", or take it out',
+      'this character is not allowed: it cannot be printed',
+      'write it as \\xNN or \\uNNNN inside of "…", or remove it',
     ),
   ],
   [

@@ -107,6 +107,6 @@ export const createReadSignedRequest =
     if (exp - (nbf ?? seconds) > longestLife || (nbf !== undefined && seconds - nbf > longestLife))
       throw refused('the request object is valid for more than an hour')
     if ('request' in payload || 'request_uri' in payload)
-      throw refused('a request object holds no other')
+      throw refused('a request object must not contain request or request_uri')
     return payload
   }

@@ -94,7 +94,8 @@ const description = describe({
 const lifetimeOf = (form: Parameters): number => {
   const text = form.get('requested_expiry')
   if (text === undefined) return defaultLifetime
-  if (!/^[1-9]\d{0,8}$/.test(text)) throw invalidRequest('requested_expiry is no number of seconds')
+  if (!/^[1-9]\d{0,8}$/.test(text))
+    throw invalidRequest('requested_expiry must be a number of seconds')
   return Math.min(Number(text), longestLifetime)
 }
 
@@ -109,7 +110,7 @@ const notificationOf = ({ doc }: TokenClient, form: Parameters): string | undefi
   if (doc.backchannelTokenDeliveryMode !== 'ping') return undefined
   const token = form.require('client_notification_token')
   if (!notificationToken.test(token))
-    throw invalidRequest('client_notification_token is not spelled as a bearer token')
+    throw invalidRequest('client_notification_token must have the characters of a bearer token')
   return token
 }
 

@@ -73,7 +73,7 @@ const userOf = (
   const isMeant = isFor(claims, audience)
   if (!isMeant && !isFor(claims, issuer.url))
     throw refuseToken(issuer, 'it is for another audience')
-  if (!user) throw refuseToken(issuer, 'it is of no user')
+  if (!user) throw refuseToken(issuer, 'it is not the token of a user')
   if (!scopeOf(claims).includes(scope)) throw refuseScope(issuer, scope)
   if (!isMeant) throw refuseToken(issuer, `its audience is not ${audience}`)
   return user

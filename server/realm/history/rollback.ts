@@ -200,7 +200,7 @@ export const createRollback = ({ storage, writer, clock }: RollbackParts) => {
       if (pace.over()) await pace.rest()
     }
     if (errors.length > 0)
-      throw new Problem('conflict', `what revision ${revision} holds is not valid any more`, {
+      throw new Problem('conflict', `documents of revision ${revision} are no longer valid`, {
         errors: errors.slice(0, mostErrors),
       })
     const moved = dryRun || dropSecrets ? [] : movedErrors(missing)

@@ -188,7 +188,7 @@ export const restoreAddress = (parts: RestoreAddressParts) => {
     const issuer = await issuerOf(request)
     const form = readForm(request.body)
     if (!browser.isPrepared(request, issuer.name, form('_csrf')))
-      throw new Problem('csrf', 'The form is of another browser; open the link again.')
+      throw new Problem('csrf', 'The form is from another browser; open the link again.')
     const found = await find(issuer, form('token'))
     if (!found) return refuse(request, reply, issuer, gone)
     if (found.user.managed === 1) return refuse(request, reply, issuer, ['forbidden', 403])

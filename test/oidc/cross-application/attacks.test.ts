@@ -82,7 +82,7 @@ describe.each(backends)('an attacked ID-JAG on $name', (backend) => {
     ['that has expired', () => ({ iat: seconds() - 400, exp: seconds() - 61 }), 'JWT_EXPIRED'],
     ['without end', () => ({ exp: undefined }), 'JWT_CLAIM'],
     ['without a time', () => ({ iat: undefined }), 'JWT_CLAIM'],
-    ['of a time to come', () => ({ iat: seconds() + 90, exp: seconds() + 300 }), 'time to come'],
+    ['of a time to come', () => ({ iat: seconds() + 90, exp: seconds() + 300 }), 'in the future'],
     ['not valid yet', () => ({ nbf: seconds() + 90 }), 'JWT_CLAIM'],
     ['good for a day', () => ({ exp: seconds() + 86_400 }), 'good for more than'],
     [

@@ -26,6 +26,8 @@ export const responseMode =
   ({ parameters }) => {
     const wanted = wantedResponseMode(parameters)
     if (!modes.some(({ name }) => name === wanted))
-      throw invalidRequest('there is no such response_mode')
+      throw invalidRequest(
+        `response_mode has an unknown value: use ${modes.map(({ name }) => name).join(', ')}`,
+      )
     return { responseMode: wanted }
   }

@@ -10,7 +10,8 @@ const isPrompt = (text: string): text is Prompt => prompts.some((one) => one ===
 export const prompt: Step = ({ parameters }) => {
   const wanted = (parameters.get('prompt') ?? '').split(' ').filter((one) => one !== '')
   const known = wanted.filter(isPrompt)
-  if (known.length < wanted.length) throw invalidRequest('there is no such prompt')
+  if (known.length < wanted.length)
+    throw invalidRequest(`prompt has an unknown value: use ${prompts.join(', ')}`)
   if (known.includes('none') && known.length > 1)
     throw invalidRequest('the prompt none cannot be combined with others')
   return { prompt: [...new Set(known)] }

@@ -45,7 +45,8 @@ export const createReadJagSubject = (parts: JagSubjectParts): ReadJagSubject => 
   > = {
     [idTokenType]: async (context, value) => {
       const token = await liveIdToken(context, value)
-      if (!token) throw refused('it is no id token of this client, or not alive')
+      if (!token)
+        throw refused('it is not an id token of this client, or its session or grant has ended')
       return { ...token, until: Number(token.claims['exp']) * 1000 }
     },
     [refreshTokenType]: async (context, value) => {
@@ -62,7 +63,7 @@ export const createReadJagSubject = (parts: JagSubjectParts): ReadJagSubject => 
     if (!read)
       throw invalidRequest(`subject_token_type must be one of ${Object.keys(readers).join(', ')}`)
     const { grant, user, until } = await read(context, value)
-    if (!grant || !user) throw refused('it is of no user')
+    if (!grant || !user) throw refused('it is not the token of a user')
     const data = grantsStore.dataOf(grant)
     // The other server could not tell an administrator from the user.
     if (impersonatorIn(data.claims?.['act']) !== undefined)

@@ -69,7 +69,8 @@ export const jwtBearer = (parts: JwtBearerParts): Grant => {
   ): Claims => {
     const { act, may_act: named, nhi } = claims
     const chain = act === undefined ? undefined : foreignChain(act, identity.issuer)
-    if (act !== undefined && !chain) throw refused('act has another form, or too many act')
+    if (act !== undefined && !chain)
+      throw refused('act is not a chain of actors, or the chain is too long')
     if (
       named !== undefined &&
       !mayAct(issuer, named, { sub: client.id, client_id: client.clientId })

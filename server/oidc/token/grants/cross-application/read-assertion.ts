@@ -64,8 +64,9 @@ const idIn = (claims: Claims, name: string): string => {
 }
 
 const checkTimes = ({ iat, exp }: Claims, now: number): void => {
-  if (typeof iat !== 'number' || typeof exp !== 'number') throw refused('iat or exp is no time')
-  if (iat > now + skew) throw refused('it is of a time to come')
+  if (typeof iat !== 'number' || typeof exp !== 'number')
+    throw refused('its iat or exp is missing or not a number')
+  if (iat > now + skew) throw refused('its iat is in the future')
   if (exp - iat > longestLife) throw refused(`it is good for more than ${longestLife} s`)
 }
 
@@ -84,7 +85,7 @@ export const createReadAssertion = (parts: ReadAssertionParts): ReadAssertion =>
     try {
       return decodeJwt(text).iss ?? ''
     } catch {
-      throw refused('it is no JWT')
+      throw refused('it is not a JWT')
     }
   }
 

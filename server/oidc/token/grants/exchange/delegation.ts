@@ -89,7 +89,7 @@ export const delegation = (parts: DelegationParts): Grant => {
       if (mayAct(issuer, claims['may_act'], actor)) return true
       return user !== undefined && (await termsOf(user)).consent !== undefined
     })
-    if (!isOfUser(token)) throw badToken('subject_token', 'it is of no user')
+    if (!isOfUser(token)) throw badToken('subject_token', 'it is not the token of a user')
     return token
   }
 

@@ -91,7 +91,7 @@ const refuseOtherType = ({ path, op, value }: Compare, attribute: Attribute): vo
       throw invalidFilter(`${what} is true or false`)
     return
   }
-  if (typeof value !== 'string') throw invalidFilter(`${what} is a text`)
+  if (typeof value !== 'string') throw invalidFilter(`${what} is compared with a string`)
   if (type === 'dateTime' && timeOf(value) === undefined)
     throw invalidFilter(`${what} is a time such as "2026-01-31T12:00:00Z"`)
 }

@@ -194,7 +194,8 @@ const textComparison = (
 ): Expression<SqlBool> => {
   const { path, op, value } = compare
   if (value === null) return op === 'eq' ? hasNone(column) : op === 'ne' ? hasValue(column) : never
-  if (typeof value !== 'string') throw invalidFilter(`"${pathText(path)}" is a text`)
+  if (typeof value !== 'string')
+    throw invalidFilter(`"${pathText(path)}" is compared with a string`)
   // A value that cannot be stored matches no user.
   if (refusal(value) !== undefined) return op === 'ne' ? always : never
   return compareText(column, op, fold(value))
