@@ -7,6 +7,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { Problem, ProblemCode } from '#schemas/problems.ts'
 import { logProblem, type MapError, setProblemHeaders, toProblem } from '#server/http/errors.ts'
+import { asciiText } from '#server/platform/language/ascii.ts'
 import { TargetError } from '#server/tokens/access/audience.ts'
 import { ScopeError } from '#server/tokens/access/scopes.ts'
 import { AgentInactiveError } from '#server/tokens/agents/agents.ts'
@@ -34,8 +35,7 @@ export interface ErrorOptions {
 export type Challenge = 'Basic' | 'Bearer' | 'DPoP'
 
 /** RFC 6749 §5.2 allows printable ASCII without quotes and backslashes. */
-const plain = (text: string): string =>
-  text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7e]/g, '?')
+const plain = (text: string): string => asciiText(text).replaceAll(/["\\]/g, "'")
 
 export class OAuthError extends Error {
   override readonly name = 'OAuthError'

@@ -126,9 +126,19 @@ describe.each(anyBackend)('metadata of a registered client on $name', (backend) 
       400,
       {
         error: 'invalid_client_metadata',
-        error_description: `client_uri: "${client_uri}" must be an http or https URL (RFC 7591 §2)`,
+        error_description: `client_uri: "${client_uri}" must be an http or https URL (RFC 7591 section 2)`,
       },
     ])
+  })
+
+  it.each<object>([
+    { client_uri: 'überall' },
+    { redirect_uris: ['http://überall.example/§'] },
+    { 'größe…': 1, response_types: ['§'] },
+  ])('a refusal of %j has a description in ASCII (RFC 7591 §3.2.2)', async (metadata) => {
+    const { status, body } = await site.register({ ...web, ...metadata }, token)
+    expect(status).toBe(400)
+    expect(body.error_description).toMatch(/^[\x20-\x7e]+$/)
   })
 
   it.each([

@@ -8,6 +8,7 @@ import type { JsonSchema } from '#schemas/json-schema.ts'
 import type { Problem, ProblemCode } from '#schemas/problems.ts'
 import { logProblem, type MapError, setProblemHeaders, toProblem } from '#server/http/errors.ts'
 import type { SlowRefusal } from '#server/http/limits/slow-refusals.ts'
+import { asciiText } from '#server/platform/language/ascii.ts'
 
 const codes = [
   'invalid_redirect_uri',
@@ -27,7 +28,8 @@ export class RegistrationError extends Error {
   readonly code: ErrorCode
   readonly status: number
   constructor(code: ErrorCode, description: string, status = 400) {
-    super(description)
+    // RFC 7591 §3.2.2.
+    super(asciiText(description))
     this.code = code
     this.status = status
   }
