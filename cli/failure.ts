@@ -119,14 +119,21 @@ const tlsHints: readonly (readonly [RegExp, string])[] = [
   [/not yet valid/, 'check the clock of this machine'],
 ]
 
+/** Whose hints are right wherever the address comes from. */
+const anywhere: ReadonlySet<UnreachableReason> = new Set(['no-route', 'timeout', 'tls', 'proxy'])
+
+const hintOf = ({ reason, message, hint }: UnreachableError): string => {
+  if (hint !== undefined) return anywhere.has(reason) ? unreachableHints[reason] : hint
+  const ofTls = tlsHints.find(([words]) => reason === 'tls' && words.test(message))
+  return ofTls?.[1] ?? unreachableHints[reason]
+}
+
 const ofUnreachable = (error: UnreachableError): Failure => ({
   ...plain,
   exitCode: exitCodes.unreachable,
   code: `unreachable.${error.reason}`,
   message: error.message,
-  hint:
-    tlsHints.find(([words]) => error.reason === 'tls' && words.test(error.message))?.[1] ??
-    unreachableHints[error.reason],
+  hint: hintOf(error),
 })
 
 /**

@@ -26,10 +26,14 @@ const failed = (from: string, reason: string, hint: string): CommandError =>
   new CommandError(exitCodes.error, `${from} ${reason}`, { hint })
 
 const fetched = async ({ from, timeoutMs, env }: MetadataRequest): Promise<Buffer> => {
-  const url = new URL(from)
+  const url = URL.parse(from)
+  if (!url) throw failed(from, 'is not a valid address', 'give a file, or an https address')
   if (url.protocol === 'http:' && !isLoopback(url.origin))
     throw failed(from, 'is not encrypted, so its keys could be exchanged on the way', 'use https')
-  const { createHttp } = await import('../client/http/http.ts')
+  const [{ createHttp }, { withHint }] = await Promise.all([
+    import('../client/http/http.ts'),
+    import('../client/http/errors.ts'),
+  ])
   const http = createHttp({ server: url.origin, timeoutMs, slowTimeoutMs: timeoutMs, env })
   try {
     const { status, body } = await http.send({
@@ -44,6 +48,8 @@ const fetched = async ({ from, timeoutMs, env }: MetadataRequest): Promise<Buffe
         'give the address of the metadata itself; redirects are not followed',
       )
     return Buffer.from(body)
+  } catch (error) {
+    throw withHint(error, 'check the address; or save the metadata, and name the file')
   } finally {
     await http.close()
   }

@@ -55,12 +55,27 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError'
   readonly reason: UnreachableReason
   readonly server: string
-  constructor(server: string, reason: UnreachableReason, message: string, cause?: unknown) {
+  /** Of an address that is not the one of --server. */
+  readonly hint: string | undefined
+  constructor(
+    server: string,
+    reason: UnreachableReason,
+    message: string,
+    cause?: unknown,
+    hint?: string,
+  ) {
     super(message, cause === undefined ? undefined : { cause })
     this.server = server
     this.reason = reason
+    this.hint = hint
   }
 }
+
+/** What ends a request to an address that is not the one of --server: hints about that option would not help. */
+export const withHint = (error: unknown, hint: string): unknown =>
+  error instanceof UnreachableError
+    ? new UnreachableError(error.server, error.reason, error.message, error.cause, hint)
+    : error
 
 /**
  * What ends a command: as it is, or, of an error that came up while an answer was worked on, that the answer cannot be used. The

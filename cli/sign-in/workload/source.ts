@@ -8,6 +8,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { refusePlainHttp } from '../../client/address.ts'
 import { memberOf } from '../../client/discovery.ts'
+import { withHint } from '../../client/http/errors.ts'
 import { createHttp } from '../../client/http/http.ts'
 import type { Env, WorkloadSource } from '../../context/store.ts'
 import { CommandError, exitCodes } from '../../exit.ts'
@@ -73,6 +74,8 @@ const fromGithub = async (env: Env, audience: string): Promise<string> => {
       `GitHub gave no ID token for the audience ${audience} (${answer.status})`,
       { hint: 'give the job `permissions: { id-token: write }`' },
     )
+  } catch (error) {
+    throw withHint(error, `check ${githubUrl}, which GitHub sets, and the network of the runner`)
   } finally {
     await http.close()
   }

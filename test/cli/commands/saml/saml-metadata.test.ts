@@ -78,6 +78,22 @@ describe('import saml-metadata', () => {
     expect([plain.code, plain.stderr]).toEqual([1, expect.stringContaining('not encrypted')])
   })
 
+  it.each([
+    ['https://', 1, 'is not a valid address'],
+    ['https://[wiki.example/metadata', 1, 'is not a valid address'],
+    ['http://127.0.0.1:1/metadata', 5, 'save the metadata, and name the file'],
+    ['https://wiki.invalid/metadata', 5, 'save the metadata, and name the file'],
+  ])(
+    'says of the address %s what is wrong, and nothing about --server',
+    async (from, code, told) => {
+      const offline = freshHome(world(), { IAMCTL_SERVER: 'http://127.0.0.1:2' })
+      const result = await offline.run(['import', 'saml-metadata', from, '--realm', 'acme'])
+      expect([result.code, result.stdout]).toEqual([code, ''])
+      expect(result.stderr).toContain(told)
+      expect(result.stderr).not.toMatch(/--server|iamctl server|TypeError/)
+    },
+  )
+
   it('asks which service provider of an aggregate is meant', async () => {
     const all = aggregate([wiki('https://a.example'), wiki('https://b.example')])
     const { run } = estate({ 'all.xml': all })
