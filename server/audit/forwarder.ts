@@ -3,10 +3,13 @@
  * commits, each at least once. A cursor marks the position, which moves when the receiver has
  * answered 2xx; until then the same events are sent again, with the same ids. It is a job like any other: one node at
  * a time sends, also across crashes, and a failed batch is tried again later. No request that causes an event waits for it.
+ *
+ * A receiver may refuse an event for its content: a firewall takes the username of a failed sign-in for an attack, and the sender
+ * of that username must not end the forwarding. After some attempts the batch is divided, and the event alone goes without its texts.
  */
 
 import type { AuditRecord } from '#schemas/wire/events.ts'
-import type { JobHandler, Outcome } from '#server/jobs/job.ts'
+import type { Job, JobHandler, Outcome } from '#server/jobs/job.ts'
 import type { Jobs } from '#server/jobs/queue.ts'
 import { isJobWaiting, isQueueFailing } from '#server/jobs/store.ts'
 import type { Clock } from '#server/platform/clock.ts'
@@ -62,6 +65,26 @@ const waits = [1_000, 5_000, 15_000, minute, ...Array<number>(2000).fill(5 * min
 /** So many failures in a row are no accident. */
 const failuresToTell = 3
 
+/** Attempts with the whole batch: a receiver that fails for a moment gets all of it. */
+const wholeAttempts = 3
+/** Refusals by credentials or rate (RFC 9110 §15.5, RFC 6585 §4): fewer events would be refused as well. */
+const aboutOthers: ReadonlySet<number> = new Set([401, 407, 408, 429])
+const withheld = 'withheld'
+
+/** What remains of an event when the texts in it, which callers may have chosen, are left out. */
+const withoutTexts = ({ onBehalfOf: _, ...record }: AuditRecord): AuditRecord => ({
+  ...record,
+  actor: withheld,
+  resourceId: null,
+  detail: `the receiver refuses this event: GET /admin/realms/${record.realm}/events has its texts`,
+})
+
+interface Failure {
+  readonly reason: string
+  /** The receiver is there and does not want the request (RFC 9110 §15.5): it may want others. */
+  readonly isRefusal: boolean
+}
+
 interface Batch {
   readonly records: readonly AuditRecord[]
   readonly body: string
@@ -114,7 +137,8 @@ export const createForwarder = (parts: ForwarderParts): Forwarder => {
     settings: EmissionSettings,
     { records, body }: Batch,
     signal: AbortSignal,
-  ): Promise<string | undefined> => {
+  ): Promise<Failure | undefined> => {
+    if (records.length === 0) return undefined
     const id = records.at(-1)?.id ?? ''
     try {
       const { status } = await outgoing.request({
@@ -130,15 +154,41 @@ export const createForwarder = (parts: ForwarderParts): Forwarder => {
         dropBody: true,
         signal,
       })
-      return status >= 200 && status < 300 ? undefined : `the receiver answers ${status}`
+      if (status >= 200 && status < 300) return undefined
+      const isRefusal = status >= 400 && status < 500 && !aboutOthers.has(status)
+      return { reason: `the receiver answers ${status}`, isRefusal }
     } catch (error) {
       if (!(error instanceof OutgoingError)) throw error
-      return error.message
+      return { reason: error.message, isRefusal: false }
+    }
+  }
+
+  /** Fewer and fewer of the events, while the receiver refuses them; the position after those that it has. */
+  const sendSome = async (
+    settings: EmissionSettings,
+    events: readonly OutboxEvent[],
+    { attempt }: Pick<Job, 'attempt'>,
+    signal: AbortSignal,
+  ): Promise<Position | Failure> => {
+    const records = await readRecords(events)
+    for (let most = events.length; ; most = Math.ceil(most / 2)) {
+      const some = events.slice(0, most)
+      const batch = batchOf(some, records, settings)
+      const failure = await send(settings, batch, signal)
+      if (!failure) return batch.position
+      if (!failure.isRefusal || attempt <= wholeAttempts) return failure
+      if (most > 1) continue
+      const bare = batchOf(some, records.slice(0, 1).map(withoutTexts), settings)
+      const again = await send(settings, bare, signal)
+      if (again) return again
+      const [{ id: event } = { id: undefined }] = batch.records
+      logger.error({ event, reason: failure.reason }, 'an event was forwarded without its texts')
+      return bare.position
     }
   }
 
   /** One batch; undefined when there is more to send at once. */
-  const step = async (signal: AbortSignal): Promise<Outcome | undefined> => {
+  const step = async (job: Job, signal: AbortSignal): Promise<Outcome | undefined> => {
     // Read, not remembered: what was set a moment ago on another node counts.
     const settings = await emission.read()
     if (!isForwarding(settings)) return { kind: 'done' }
@@ -146,11 +196,10 @@ export const createForwarder = (parts: ForwarderParts): Forwarder => {
     const { events, more } = await outbox.read(from, mostEvents)
     if (events.length === 0)
       return more ? { kind: 'again', afterMs: unsettledMs } : { kind: 'done' }
-    const batch = batchOf(events, await readRecords(events), settings)
-    const reason = batch.records.length > 0 ? await send(settings, batch, signal) : undefined
-    if (reason !== undefined) return { kind: 'retry', reason }
+    const reached = await sendSome(settings, events, job, signal)
+    if (typeof reached !== 'string') return { kind: 'retry', reason: reached.reason }
     try {
-      await storage.commit([outbox.advance(cursorName, from, batch.position)])
+      await storage.commit([outbox.advance(cursorName, from, reached)])
     } catch (error) {
       // Forwarding was restarted concurrently.
       if (!(error instanceof GuardFailedError)) throw error
@@ -166,9 +215,9 @@ export const createForwarder = (parts: ForwarderParts): Forwarder => {
     leaseMs: 15_000,
     waits,
     jitter: 0.1,
-    run: async (_job, signal) => {
+    run: async (job, signal) => {
       for (;;) {
-        const outcome = await step(signal)
+        const outcome = await step(job, signal)
         if (outcome) return outcome
         if (signal.aborted) return { kind: 'again', afterMs: 0 }
       }

@@ -23,7 +23,7 @@ interface Received {
 
 const receive = async () => {
   const received: Received[] = []
-  let answer: number | 'silence' | 'redirect' = 204
+  let answer: number | 'silence' | 'redirect' | ((body: string) => number) = 204
   const server: Server = createServer((request, response) => {
     let body = ''
     request.on('data', (part) => {
@@ -33,7 +33,7 @@ const receive = async () => {
       received.push({ headers: request.headers, body, events: JSON.parse(body) })
       if (answer === 'silence') return
       if (answer === 'redirect') response.writeHead(307, { location: '/elsewhere' }).end()
-      else response.writeHead(answer).end()
+      else response.writeHead(typeof answer === 'function' ? answer(body) : answer).end()
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -223,6 +223,37 @@ describe.each(backends)('the audit forwarder on $name', (backend) => {
       expect(delivered()[0]?.id).toBe(id)
     },
   )
+
+  it('withholds the texts of an event that the receiver refuses for good, so that the others follow it', async () => {
+    await to()
+    // As a firewall does that takes a username for an attack.
+    const attack = "' or 1=1 --"
+    const passed: AuditRecord[] = []
+    receiver.answers((body) => {
+      if (body.includes(attack)) return 403
+      passed.push(...JSON.parse(body))
+      return 204
+    })
+    const actors = Array.from({ length: 300 }, (_, i) => (i === 150 ? attack : `actor-${i}`))
+    await record(...actors)
+    await flush()
+    expect(passed).toEqual([])
+    for (let i = 0; i < 4; i += 1) await retryAfter(10 * 60_000)
+    await flush()
+    const told = actors.map((actor) => (actor === attack ? 'withheld' : actor))
+    expect(passed.map(({ actor }) => actor)).toEqual(told)
+    const { body } = await (await admin()).send(
+      'GET',
+      '/admin/realms/acme/events?type=LOGOUT&size=300',
+    )
+    const stored = (body.items as AuditRecord[]).find(({ actor }) => actor === attack)
+    expect(passed[150]).toEqual({
+      ...stored,
+      actor: 'withheld',
+      resourceId: null,
+      detail: 'the receiver refuses this event: GET /admin/realms/acme/events has its texts',
+    })
+  })
 
   it('shows in health that a receiver is dead, and that it is back; the server stays ready', async () => {
     expect(await health()).toBeUndefined()
