@@ -61,13 +61,14 @@ export function limitLookups(lookup: Lookup, maxWaitMs: number): Lookup {
     return work
   }
 
+  /** Names that are not slow come first. */
+  const next = (): number => {
+    const other = waiting.findIndex(({ hostname }) => !slow.has(hostname) && mayBegin(hostname))
+    return other === -1 ? waiting.findIndex(({ hostname }) => mayBegin(hostname)) : other
+  }
+
   const beginWaiting = (): void => {
-    const others = waiting.findIndex(({ hostname }) => !slow.has(hostname) && mayBegin(hostname))
-    const next = others === -1 ? waiting.findIndex(({ hostname }) => mayBegin(hostname)) : others
-    const [one] = next === -1 ? [] : waiting.splice(next, 1)
-    if (!one) return
-    one.begin()
-    beginWaiting()
+    for (let at = next(); at !== -1; at = next()) waiting.splice(at, 1)[0]?.begin()
   }
 
   return (hostname) => {
