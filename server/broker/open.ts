@@ -265,7 +265,7 @@ export const openBroker = (needs: BrokerNeeds) => {
       const ended = await trips.end(placeOf(provider), state, browser)
       if (!ended || state === undefined)
         throw new UpstreamRefused('expired', 'no trip of this browser waits for this answer')
-      const { purpose, kept, asked, arrival } = ended
+      const { purpose, kept, asked, arrival, isLate } = ended
       if (purpose.kind === 'logout')
         throw new UpstreamRefused('expired', 'the trip is of a sign-out')
       const trip: Trip = {
@@ -278,6 +278,7 @@ export const openBroker = (needs: BrokerNeeds) => {
         acr: asked.acr,
       }
       const identified = async (): Promise<UpstreamIdentity> => {
+        if (isLate) throw new UpstreamRefused('expired', 'the answer comes after ten minutes')
         if (resumed !== undefined && !arrival)
           throw new UpstreamRefused('invalid-answer', 'the answer of the provider is missing')
         // The provider may have been changed while the browser was away.

@@ -185,7 +185,7 @@ export const logoutRoutes = (parts: LogoutRouteParts) => {
     const { name: realm } = issuer
     const place = { realm, provider: provider.id }
     const ended = await trips.end(place, state, tripCookie.read(request, realm))
-    if (ended?.purpose.kind !== 'logout') return signedOut(reply, realm)
+    if (ended?.purpose.kind !== 'logout' || ended.isLate) return signedOut(reply, realm)
     const { kept } = ended.kept as KeptLeave
     const answer = ended.arrival ? arrivalOf(ended.arrival) : arrival
     // The session here is over whatever the provider says, and whether or not its answer proves anything.

@@ -1,7 +1,8 @@
 /**
  * Trips of browsers to an identity provider and back. The state travels, its digest is stored. A trip belongs to one realm, one
  * provider, one purpose and the browser that began it, so that neither another provider (mix-up, RFC 9700 §4.4) nor
- * another browser (login CSRF, RFC 9700 §4.7) can finish it. It counts once, on all nodes, for ten minutes.
+ * another browser (login CSRF, RFC 9700 §4.7) can finish it. It counts once, on all nodes, for ten minutes; after that it only
+ * tells where the browser left.
  */
 
 import { createSecretKey } from 'node:crypto'
@@ -15,6 +16,8 @@ import type { BrokerTripRow } from '#server/storage/tables/broker-tables.ts'
 import type { Landing } from '../arrival.ts'
 
 const tripMs = 10 * 60_000
+/** As long as a request of an application waits for its user. */
+const keptMs = 30 * 60_000
 const made = /^[A-Za-z0-9_-]{43}$/
 
 /**
@@ -41,6 +44,12 @@ export interface TripData {
     readonly acr?: readonly string[] | undefined
     readonly begunAt: number
   }
+}
+
+export interface EndedTrip extends TripData {
+  /** Its answer counts no longer. */
+  readonly isLate: boolean
+  readonly arrival?: Landing | undefined
 }
 
 /** The key and the names under which a trip is stored. */
@@ -91,6 +100,8 @@ export const createTrips = ({ storage, clock, key: bytes }: TripsParts) => {
   const open = <T>(place: Place, id: string, part: string, value: string): T =>
     JSON.parse(decrypt(key, { kid: 'broker-trips', v: value }, contextOf(place, id, part))) as T
 
+  const isLate = ({ asked }: TripData): boolean => clock.now() >= asked.begunAt + tripMs
+
   const keyOf = ({ realm, provider }: Place, state: string | undefined): TripKey | undefined =>
     state === undefined || !made.test(state)
       ? undefined
@@ -119,7 +130,7 @@ export const createTrips = ({ storage, clock, key: bytes }: TripsParts) => {
           browser: sha256(browser),
           data: encrypt(key, JSON.stringify(data), contextOf(place, id, 'data')),
           arrival: null,
-          expires_at: clock.now() + tripMs,
+          expires_at: clock.now() + keptMs,
         },
       ])
       await (others.length === 0 ? storage.append(row) : storage.commit([...others, ...row]))
@@ -153,9 +164,10 @@ export const createTrips = ({ storage, clock, key: bytes }: TripsParts) => {
       browser: string | undefined,
     ): Promise<TripData | undefined> => {
       const row = await find(place, state)
-      return row && browser !== undefined && constantTimeEqual(row.browser, sha256(browser))
-        ? open<TripData>(place, row.id, 'data', row.data)
-        : undefined
+      if (!row || browser === undefined || !constantTimeEqual(row.browser, sha256(browser)))
+        return undefined
+      const trip = open<TripData>(place, row.id, 'data', row.data)
+      return isLate(trip) ? undefined : trip
     },
 
     /**
@@ -166,14 +178,16 @@ export const createTrips = ({ storage, clock, key: bytes }: TripsParts) => {
       place: Place,
       state: string | undefined,
       browser: string | undefined,
-    ): Promise<(TripData & { readonly arrival?: Landing | undefined }) | undefined> => {
+    ): Promise<EndedTrip | undefined> => {
       const key = keyOf(place, state)
       if (!key || browser === undefined) return undefined
       const [ended] = await storage.commit([endTrip(db, { ...key, browser: sha256(browser) })])
       const row = ended?.rows[0] as Pick<BrokerTripRow, 'data' | 'arrival'> | undefined
       if (!row) return undefined
+      const trip = open<TripData>(place, key.id, 'data', row.data)
       return {
-        ...open<TripData>(place, key.id, 'data', row.data),
+        ...trip,
+        isLate: isLate(trip),
         ...(row.arrival === null
           ? {}
           : { arrival: open<Landing>(place, key.id, 'arrival', row.arrival) }),

@@ -96,6 +96,19 @@ describe.each(anyBackend)('ways back from an identity provider on $name', (backe
     expect(away.body).toContain('lang="de"')
   })
 
+  it('lead there after ten minutes too, while the application waits', async () => {
+    const browser = world.browser()
+    const waiting = await ask(browser, '&ui_locales=de')
+    const left = await world.leave(browser, 'corp', waiting)
+    const answer = await world.upstream.authorize(left, person())
+    world.clock.advance(10 * 60_000)
+    const page = await world.comeBack(browser, answer)
+    expect([page.status, heading(page)]).toEqual([403, 'Die Anmeldung ist beendet'])
+    expect(backLink(page.body)).toBe(`${login}${waiting}&stay=`)
+    // Once: the answer has been used up.
+    expect(backLink((await world.comeBack(browser, answer)).body)).toBe(`${login}?stay=`)
+  })
+
   it('lead to the account where a link was refused', async () => {
     await world.addUser('links-nothing')
     const browser = world.browser()
