@@ -9,7 +9,7 @@ import type { Storage } from '#server/storage/contract.ts'
 import { memberIdsIn } from '#server/users/memberships.ts'
 import type { Directory } from '../directory.ts'
 import { SyncRefused } from './errors.ts'
-import type { GroupDocuments, GroupOperation } from './group-documents.ts'
+import type { GroupDocuments, GroupOperation, KnownGroup } from './group-documents.ts'
 import { guardGroups, guardMemberships } from './guard.ts'
 import type { ReadGroup, ReadGroups } from './read-groups.ts'
 import { groupsMadeFor } from './sync-state.ts'
@@ -57,42 +57,28 @@ const guardMembers = async (
   guardMemberships(directory, lost, allowRemovals)
 }
 
-/** Throws `SyncRefused` where the groups that were read may not be all. */
-export const planGroups = async (
-  parts: PlanGroupParts,
-  read: ReadGroups,
-  input: PlanGroupInput,
-): Promise<PlannedGroups> => {
-  const { storage, documents } = parts
-  const { directory, providers, allowRemovals } = input
-  const mapped = await groupsMadeFor(storage, providers)
-  if (mapped.length > 0 && read.groups.length === 0)
-    throw new SyncRefused(
-      'directory',
-      'the search finds no group, and there were some: see groupSearchBase and groupFilter',
-    )
-  const known = await documents.list(directory.realm)
-  const byId = new Map(known.map((group) => [group.id, group]))
-  const names = new Set(known.map(({ name }) => name))
-  const bySubject = new Map(mapped.map((row) => [row.subject, row.document_id]))
-  const present = new Set(read.groups.map(({ subject }) => subject))
+/** A deleted group of a file stays a document: only the file removes it. */
+const deletionsOf = (gone: readonly (KnownGroup | undefined)[]): GroupOperation[] =>
+  gone.flatMap((group) => (group?.isRuntime ? [{ op: 'delete', name: group.name } as const] : []))
+
+interface Changes extends Pick<PlannedGroups, 'kept' | 'made' | 'failures'> {
+  readonly operations: readonly GroupOperation[]
+}
+
+/** Creates and renames the groups that were read, in their order; `taken` are the names that other groups keep. */
+const changesOf = (
+  groups: readonly ReadGroup[],
+  ownOf: (subject: string) => KnownGroup | undefined,
+  taken: ReadonlySet<string>,
+): Changes => {
+  const names = new Set(taken)
   const operations: GroupOperation[] = []
-  const failures: SyncFailure[] = [...read.failures]
+  const failures: SyncFailure[] = []
   const kept = new Map<string, string>()
   const made = new Map<string, ReadGroup>()
-  const gone = mapped.filter(({ subject }) => !present.has(subject))
-  const goneNames = gone.map(({ document_id }) => byId.get(document_id)?.name ?? document_id)
-  guardGroups(directory, goneNames, mapped.length, allowRemovals)
-  for (const { document_id } of gone) {
-    const group = byId.get(document_id)
-    if (!group?.isRuntime) continue
-    operations.push({ op: 'delete', name: group.name })
-    names.delete(group.name)
-  }
-  const deleted = operations.length
-  for (const group of read.groups) {
+  for (const group of groups) {
     const { name, subject } = group
-    const own = byId.get(bySubject.get(subject) ?? '')
+    const own = ownOf(subject)
     if (own) kept.set(subject, own.id)
     if (own?.name === name || (own && !own.isRuntime)) continue
     if (!isName(name)) failures.push({ name, problem: 'a group cannot have this name' })
@@ -109,16 +95,47 @@ export const planGroups = async (
       }
     }
   }
+  return { operations, failures, kept, made }
+}
+
+/** Throws `SyncRefused` where the groups that were read may not be all. */
+export const planGroups = async (
+  parts: PlanGroupParts,
+  read: ReadGroups,
+  input: PlanGroupInput,
+): Promise<PlannedGroups> => {
+  const { storage, documents } = parts
+  const { directory, providers, allowRemovals } = input
+  const mapped = await groupsMadeFor(storage, providers)
+  if (mapped.length > 0 && read.groups.length === 0)
+    throw new SyncRefused(
+      'directory',
+      'the search finds no group, and there were some: see groupSearchBase and groupFilter',
+    )
+  const known = await documents.list(directory.realm)
+  const byId = new Map(known.map((group) => [group.id, group]))
+  const bySubject = new Map(mapped.map((row) => [row.subject, row.document_id]))
+  const present = new Set(read.groups.map(({ subject }) => subject))
+  const gone = mapped.filter(({ subject }) => !present.has(subject))
+  const goneNames = gone.map(({ document_id }) => byId.get(document_id)?.name ?? document_id)
+  guardGroups(directory, goneNames, mapped.length, allowRemovals)
+  const deletions = deletionsOf(gone.map(({ document_id }) => byId.get(document_id)))
+  const deleted = new Set(deletions.map(({ name }) => name))
+  const { operations, failures, kept, made } = changesOf(
+    read.groups,
+    (subject) => byId.get(bySubject.get(subject) ?? ''),
+    new Set(known.map(({ name }) => name).filter((name) => !deleted.has(name))),
+  )
   await guardMembers(parts, read, kept, input)
   return {
-    operations,
+    operations: [...deletions, ...operations],
     kept,
     made,
     forgotten: gone.map(({ document_id }) => document_id),
-    failures,
+    failures: [...read.failures, ...failures],
     counts: {
       added: made.size,
-      updated: operations.length - deleted - made.size,
+      updated: operations.length - made.size,
       removed: gone.length,
     },
   }
