@@ -1,6 +1,7 @@
 /** Compares the groups of a target with those of the realm: names, and the members whom the target has. */
 
 import { Group } from '#schemas/kinds/users/group.ts'
+import type { ScimResourceRow } from '#server/storage/tables/scim-tables.ts'
 import { memberIdsIn } from '#server/users/memberships.ts'
 import { memberIdsOf } from '../groups/group-resource.ts'
 import type { RemoteResource } from '../protocol/client.ts'
@@ -10,6 +11,14 @@ import type { Difference, ReconcileParts, ReconcileRequest } from './reconciliat
 
 type Parts = Pick<ReconcileParts, 'storage' | 'resources' | 'members'> &
   Pick<ReconcileRequest, 'view' | 'target' | 'client'>
+
+/** A group of the realm, with the group of the target that it was sent as. */
+interface Pair {
+  readonly id: string
+  readonly name: string
+  readonly row: ScimResourceRow
+  readonly remote: RemoteResource
+}
 
 export const compareGroups = async (
   parts: Parts,
@@ -46,6 +55,38 @@ export const compareGroups = async (
     }
   }
 
+  const membersThere = async (id: string, remote: RemoteResource): Promise<readonly string[]> =>
+    target.profile.answersMembers
+      ? memberIdsOf(remote).flatMap((one) => byRemote.get(one)?.local_id ?? [])
+      : members.ofGroup(targetId, id)
+
+  /** Undefined where name and members are the same. Members that the target added by itself match no user of the realm. */
+  const updateOf = async ({ id, name, row, remote }: Pair): Promise<Difference | undefined> => {
+    const here = (await memberIdsIn(storage, [id])).get(id) ?? []
+    const wanted = new Set(here.filter((user) => sendable.has(user)))
+    const there = new Set(await membersThere(id, remote))
+    const isRenamed = remote['displayName'] !== name
+    const areOthers = wanted.size !== there.size || [...wanted].some((user) => !there.has(user))
+    if (!areOthers && !isRenamed) return undefined
+    const fields = [
+      ...(isRenamed
+        ? [{ field: 'displayName', before: String(remote['displayName']), after: name }]
+        : []),
+      ...(areOthers
+        ? [{ field: 'members', before: `${there.size}`, after: `${wanted.size}` }]
+        : []),
+    ]
+    return {
+      id,
+      change: { op: 'update', kind: 'group', name, fields },
+      statements: [
+        ...(isRenamed ? [resources.change(row, { sent: null })] : []),
+        members.forgetGroup(targetId, id),
+        ...members.add(targetId, id, [...there]),
+      ],
+    }
+  }
+
   for (const { id, key } of await view.list(Group.kind)) {
     const name = groupName(key)
     const row = rows.get(id)
@@ -58,35 +99,8 @@ export const compareGroups = async (
       continue
     }
     compared += 1
-    const here = (await memberIdsIn(storage, [id])).get(id) ?? []
-    const wanted = new Set(here.filter((user) => sendable.has(user)))
-    // Members that the target added by itself match no user of the realm.
-    const there = new Set(
-      target.profile.answersMembers
-        ? memberIdsOf(remote).flatMap((one) => byRemote.get(one)?.local_id ?? [])
-        : await members.ofGroup(targetId, id),
-    )
-    const joined = [...wanted].filter((user) => !there.has(user)).length
-    const left = [...there].filter((user) => !wanted.has(user)).length
-    const isRenamed = remote['displayName'] !== name
-    if (joined + left === 0 && !isRenamed) continue
-    const fields = [
-      ...(isRenamed
-        ? [{ field: 'displayName', before: String(remote['displayName']), after: name }]
-        : []),
-      ...(joined + left > 0
-        ? [{ field: 'members', before: `${there.size}`, after: `${wanted.size}` }]
-        : []),
-    ]
-    differences.push({
-      id,
-      change: { op: 'update', kind: 'group', name, fields },
-      statements: [
-        ...(isRenamed ? [resources.change(row, { sent: null })] : []),
-        members.forgetGroup(targetId, id),
-        ...members.add(targetId, id, [...there]),
-      ],
-    })
+    const update = await updateOf({ id, name, row, remote })
+    if (update) differences.push(update)
   }
   // Rows that are left are of groups that were deleted here.
   for (const [id, { remote_id }] of rows) {
