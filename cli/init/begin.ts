@@ -78,6 +78,19 @@ const unlisted = async (folder: string, kept: readonly NewFile[]): Promise<strin
   return notIgnored(await readFile(join(folder, ignoreFile), 'utf8'), ignore.text)
 }
 
+const refuseExisting = (existing: readonly string[], hasPipeline: boolean): void => {
+  if (existing.length === 0) return
+  throw new CommandError(
+    exitCodes.error,
+    `nothing was written: ${existing.join(', ')} ${existing.length === 1 ? 'exists' : 'exist'}`,
+    {
+      hint: hasPipeline
+        ? 'the repository has a pipeline already; leave --ci out and copy the jobs'
+        : 'name another folder: `iamctl init FOLDER`',
+    },
+  )
+}
+
 export const beginEstate = async (
   flags: InitFlags,
   env: Readonly<Record<string, string | undefined>>,
@@ -107,17 +120,8 @@ export const beginEstate = async (
   const shown = ({ below, path }: { below: string; path: string }): string =>
     relative(folder, join(below, path)).split(sep).join('/')
   const paths = [...texts.map(shown), ...(packs ? [packedPath] : [])]
-  const there = paths.filter((path) => existsSync(join(folder, path)))
-  if (there.length > 0)
-    throw new CommandError(
-      exitCodes.error,
-      `nothing was written: ${there.join(', ')} ${there.length === 1 ? 'exists' : 'exist'}`,
-      {
-        hint: there.includes(shown({ below: repository, path: '.gitlab-ci.yml' }))
-          ? 'the repository has a pipeline already; leave --ci out and copy the jobs'
-          : 'name another folder: `iamctl init FOLDER`',
-      },
-    )
+  const existing = paths.filter((path) => existsSync(join(folder, path)))
+  refuseExisting(existing, existing.includes(shown({ below: repository, path: '.gitlab-ci.yml' })))
   const packed = packs ? await packItself(env) : undefined
   await writeBelow(
     [

@@ -72,7 +72,7 @@ const textOf = (schema: JsonSchema): fc.Arbitrary<unknown> => {
   return fc.constantFrom(...samples, ...(plain ? oddTexts : []))
 }
 
-export const thrownFor = (schema: JsonSchema): fc.Arbitrary<unknown> => {
+const thrownFor = (schema: JsonSchema): fc.Arbitrary<unknown> => {
   const mark = schema['x-ref']
   if (mark) {
     const keys = pool(kindNamed(mark.kind))

@@ -113,7 +113,7 @@ export const logoutForm = (xml: string, parameter = 'SAMLRequest'): Record<strin
 }
 
 /** Codes with slashes between them, from the top level down. */
-export const statusText = (status: string): string => {
+const statusText = (status: string): string => {
   const codes = status
     .split('/')
     .reduceRight(

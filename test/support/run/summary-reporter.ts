@@ -26,7 +26,7 @@ export const resultVariable = 'IAMCTL_TEST_RESULT'
 export const summaryLine = ({ passed, failed, skipped }: Totals): string =>
   `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`
 
-export const countTotals = (
+const countTotals = (
   modules: readonly TestModule[],
   unhandledErrors: readonly unknown[],
 ): Totals => {
