@@ -11,6 +11,7 @@ import { backends } from '../support/backends.ts'
 import { startServer } from '../support/server.ts'
 import { sender, stranger } from '../xml/keys.ts'
 import { signed } from '../xml/messages.ts'
+import { afterIssuer, capture, variants } from '../xml/wraps.ts'
 import {
   addProvider,
   askUrl,
@@ -203,6 +204,45 @@ describe.each(backends)('artifacts on $name', (backend) => {
       expect(await isEmpty(await resolve(artifact))).toBe(false)
     },
   )
+
+  describe('and a wrapped ArtifactResolve of their service provider', () => {
+    const captured = (id: string) => {
+      const xml = `<samlp:ArtifactResolve ${spaces} ID="${id}" Version="2.0" IssueInstant="${new Date(clock.now()).toISOString()}"><saml:Issuer>${entityId}</saml:Issuer><samlp:Artifact>used</samlp:Artifact></samlp:ArtifactResolve>`
+      return capture(signed(xml, id))
+    }
+    it.each(
+      Object.keys(variants).flatMap((variant) => [
+        { variant, under: 'another ID', isSame: false },
+        { variant, under: 'the same ID', isSame: true },
+      ]),
+    )('$variant, under $under: answer a fault', async ({ variant, isSame }) => {
+      const { artifact } = await newArtifact()
+      const id = newRequestId()
+      const wrap = variants[variant] ?? expect.unreachable()
+      const spoil = (forged: string) => wrap(captured(id), forged)
+      const asked = { key: null, spoil, ...(isSame ? { id } : {}) }
+      const { status, body } = await resolve(artifact, asked)
+      // An ID that stands twice makes it no message of SAML.
+      expect(isSame ? [400, 403] : [403]).toContain(status)
+      expect(body).toContain('<soap:Fault>')
+      expect(await isEmpty(await resolve(artifact))).toBe(false)
+    })
+
+    it('the original in the Header, its signature in the Body: answer a fault', async () => {
+      const { artifact } = await newArtifact()
+      const { original, signature, bare } = captured(newRequestId())
+      for (const [header, text] of [
+        [original, ''],
+        [original, signature],
+        [bare, signature],
+      ]) {
+        const spoil = (forged: string) => afterIssuer(forged, text ?? '')
+        const asked = { key: null, spoil, header: `<s:Header>${header}</s:Header>` }
+        expect((await resolve(artifact, asked)).status).toBe(403)
+      }
+      expect(await isEmpty(await resolve(artifact))).toBe(false)
+    })
+  })
 
   it('records for whom a request with two artifacts was refused', async () => {
     const { artifact } = await newArtifact()

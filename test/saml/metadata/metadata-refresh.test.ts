@@ -10,8 +10,9 @@ import { backends } from '../../support/backends.ts'
 import { type Answer, startServer, type TestServer } from '../../support/server.ts'
 import { sender, stranger } from '../../xml/keys.ts'
 import { signed } from '../../xml/messages.ts'
+import { type Captured, capture, inSignature } from '../../xml/wraps.ts'
 import { askUrl, entityId, providerPath } from '../fixture.ts'
-import { acs, bindings, entity, keyDescriptor } from './sp-metadata.ts'
+import { acs, aggregate, bindings, entity, keyDescriptor } from './sp-metadata.ts'
 
 const hour = 3_600_000
 const env = { IAMCTL_OUTGOING_ALLOW: 'localhost' }
@@ -28,6 +29,27 @@ const metadata = (certificate: string, { more = '', inside = '' } = {}): string 
     more,
     role: ' AuthnRequestsSigned="true"',
     inside: keyDescriptor(certificate, 'signing') + inside + acs(acsUrl, 0),
+  })
+
+/** Signed metadata inside or beside a forgery with an address of an attacker (XSW). */
+const wrapped = ({ original, signature, bare }: Captured): string[] =>
+  ['_evil', '_md'].flatMap((id) => {
+    const forged = metadata(stranger.certificate, { more: ` ID="${id}"` }).replace(
+      acsUrl,
+      'https://evil.example/acs',
+    )
+    const around = (text: string) => forged.replace(/(<md:EntityDescriptor [^>]*>)/, `$1${text}`)
+    const extensions = (text: string) => `<md:Extensions>${text}</md:Extensions>`
+    return [
+      around(signature),
+      around(extensions(original)),
+      around(signature + extensions(bare)),
+      around(inSignature(signature, 'Object', bare)),
+      around(inSignature(signature, 'KeyInfo', bare)),
+      aggregate([forged, original]),
+      aggregate([original, forged], ` ID="${id}"`),
+      aggregate([signature, bare, forged], ' ID="_md"'),
+    ]
   })
 
 describe.each(backends)('metadata at an address on $name', (backend) => {
@@ -259,6 +281,7 @@ describe.each(backends)('metadata at an address on $name', (backend) => {
       withId,
       signed(withId, '_md', first).replace('https://sp.example/acs', 'https://evil.example/acs'),
       signed(withId, '_md', { ...first, key: stranger.privateKey }),
+      ...wrapped(capture(signed(withId, '_md', first))),
     ]) {
       now += 24 * hour
       publish(xml)
