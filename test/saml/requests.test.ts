@@ -335,6 +335,20 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
     expect(statusOf(await ask(inside, more))).toMatch(new RegExp(`/${status}$`))
   })
 
+  it('are not stored with what no session can meet while their user signs in', async () => {
+    const { db } = site.server.areas.storage
+    const unknown = Array.from({ length: 49 }, (_, at) => `urn:${at}:${'x'.repeat(1000)}`)
+    const inside = context('exact', ...unknown, `${ac}:Password`)
+    const before = await db.selectFrom('saml_requests').selectAll().execute()
+    const told = await newPerson(site).signIn(askUrl(site, { inside }))
+    expect(statusOf(sentOf(told))).toBe('Success')
+    await newPerson(site).open(askUrl(site, { inside }))
+    const after = await db.selectFrom('saml_requests').selectAll().execute()
+    const fresh = after.filter(({ id }) => !before.some((one) => one.id === id))
+    expect(fresh.map(({ data }) => data.length > 0 && data.length < 1000)).toEqual([true])
+    expect(statusOf(await ask(context('exact', ...unknown)))).toBe('Responder/NoAuthnContext')
+  })
+
   it('may be limited to authentication contexts, and to requests with a page', async () => {
     const options = {
       allowedAuthnContextClassRefs: ['https://refeds.org/profile/sfa'],
@@ -366,9 +380,10 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
       )
       expect(statusOf(await ask(ofOthers))).toBe('Requester/UnknownPrincipal')
     }
-    const long = await newPerson(site).open(askUrl(site, { inside: subject('x'.repeat(5000)) }))
+    const long = await newPerson(site).open(askUrl(site, { inside: subject('x'.repeat(1024)) }))
     expect(/name="username"[^>]*value="(x*)"/.exec(long.body)?.[1]?.length).toBe(255)
     expect(statusOf(await ask('<saml:Subject/>'))).toBe('Requester/UnknownPrincipal')
+    expect(statusOf(await ask(subject('x'.repeat(1025))))).toBe('Requester/UnknownPrincipal')
     const other = await newPerson(site).signIn(askUrl(site, { inside: subject('bob') }), 'alice')
     expect(statusOf(sentOf(other))).toBe('Requester/UnknownPrincipal')
   })

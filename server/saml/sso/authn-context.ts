@@ -45,6 +45,9 @@ const classes: Readonly<Record<string, ContextClass>> = {
 const classOf = (name: string): ContextClass | undefined =>
   Object.hasOwn(classes, name) ? classes[name] : undefined
 
+/** Whether any session can be of the class. */
+export const isKnownClass = (name: string): boolean => classOf(name) !== undefined
+
 type Session = Pick<SessionRow, 'acr' | 'amr'>
 
 const methodsOf = ({ amr }: Pick<SessionRow, 'amr'>): readonly string[] => JSON.parse(amr)

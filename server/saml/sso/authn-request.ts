@@ -18,7 +18,7 @@ import { checkHeader, checkVersion } from '../bindings/message-header.ts'
 import type { ReceivedRequest } from '../bindings/receive.ts'
 import { SamlRefused, SamlStatusError } from '../errors.ts'
 import { type Acs, optionsOf, type SamlOptions, type ServiceProvider } from '../service-provider.ts'
-import type { Comparison, RequestedContext } from './authn-context.ts'
+import { type Comparison, isKnownClass, type RequestedContext } from './authn-context.ts'
 import type { SsoRequest } from './sso-request.ts'
 
 export interface Target {
@@ -107,8 +107,12 @@ const contextOf = (
   const classes = allowed.length === 0 ? asked : asked.filter((one) => allowed.includes(one))
   if (classes.length === 0)
     throw new SamlStatusError('NoAuthnContext', 'none of the classes may be asked for')
-  return { comparison, classes }
+  // A request is stored while its user signs in: what no session can meet is left out, or it would be as large as a message.
+  return { comparison, classes: classes.filter(isKnownClass) }
 }
+
+/** Of the name in a Subject, which is stored while its user signs in. No user has a longer one. */
+const longestName = 1024
 
 const nameIdOf = (
   message: XmlElement,
@@ -149,9 +153,16 @@ const subjectOf = (
   const nameId = subject && childOf(subject, 'saml:NameID')
   if (!subject) return {}
   const format = nameIdFormatOf(nameId?.attributes['Format'] ?? nameIdFormats.unspecified)
-  if (!nameId || !format || format === 'transient' || isOfOthers(issuer, provider, nameId))
+  const value = nameId ? trimmed(nameId) : ''
+  if (
+    !nameId ||
+    value.length > longestName ||
+    !format ||
+    format === 'transient' ||
+    isOfOthers(issuer, provider, nameId)
+  )
     throw new SamlStatusError('UnknownPrincipal', 'the Subject must be a NameID that can be known')
-  return { subject: { format, value: trimmed(nameId) } }
+  return { subject: { format, value } }
 }
 
 /** SAML Core §3.4.1.5: a count of zero forbids a sign-in at another identity provider. */
