@@ -463,6 +463,7 @@ describe.each(anyBackend)('requests of service providers on $name', (backend) =>
     expect((await alice.open(url)).status).toBe(403)
     await change(site, providerPath(), { options: { idpInitiatedSsoEnabled: true } })
     expect((await alice.open(`${url}${'x'.repeat(4096)}`)).status).toBe(400)
+    expect((await alice.open(`${url}&RelayState=y`)).status).toBe(400)
     const asked = await alice.open(url)
     expect(asked.body).not.toContain('SAMLResponse')
     const told = await verifiedOf(site, await alice.submit(asked, { decision: 'continue' }))

@@ -118,8 +118,9 @@ export const ssoRoutes = ({ clock, issuers, recorder, refusals, trip, flow }: Ss
     if (!options.idpInitiatedSsoEnabled) throw startsThere(provider)
     const [acs] = provider.acs
     if (!acs) throw new SamlRefused('the service provider has no address', { provider })
-    const { RelayState: given } = visit.request.query as { RelayState?: unknown }
-    const relayState = typeof given === 'string' ? given : undefined
+    const { RelayState: relayState } = visit.request.query as { RelayState?: string | string[] }
+    if (Array.isArray(relayState))
+      throw new SamlRefused('the parameter RelayState is there twice', { provider })
     checkRelayState(relayState, provider)
     const { defaultAuthnContextClassRef: wanted } = provider.doc
     const comparison = options.authnContextComparison ?? 'exact'
