@@ -8,6 +8,7 @@ export type FieldErrorId =
   | 'too-long'
   | 'invalid-email'
   | 'taken'
+  | 'other-address'
   | 'mismatch'
   | 'wrong-password'
   | 'wrong-code'

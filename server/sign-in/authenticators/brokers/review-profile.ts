@@ -4,7 +4,7 @@
  */
 
 import type { FieldErrorId, FieldErrors } from '#server/http/pages/pages.ts'
-import { emailErrors, foldName, usernameErrors } from '#server/users/names.ts'
+import { emailErrors, foldName, isOtherAddress, usernameErrors } from '#server/users/names.ts'
 import type { Users } from '#server/users/users.ts'
 import { readProfile } from '../../actions/update-profile.ts'
 import type { Newcomers } from '../../brokers/accounts/newcomers.ts'
@@ -70,6 +70,9 @@ export const reviewProfile = ({ pages, newcomers, users }: Parts): Step => {
       const wrong = {
         ...fault('username', values.username, usernameErrors(values.username), 'invalid', isTaken),
         ...fault('email', values.email, emailErrors(values.email), 'invalid-email'),
+        ...(isOtherAddress(values.username, values.email)
+          ? { username: [{ id: 'other-address' as const }] }
+          : {}),
       }
       if (Object.keys(wrong).length > 0)
         return { kind: 'refused', status: 400, errors: wrong, values }

@@ -21,6 +21,7 @@ import type { InvitationRow } from '#server/storage/tables/sign-in-tables.ts'
 import type { UserRow } from '#server/storage/tables/tables.ts'
 import { insertUserRoles } from '#server/users/memberships.ts'
 import type { AddressUndos } from '#server/users/messages/address-undos.ts'
+import { isOtherAddress } from '#server/users/names.ts'
 import type { Invitations } from '#server/users/organizations/invitations.ts'
 import { openOrganization } from '#server/users/organizations/organizations.ts'
 import { newUserRow } from '#server/users/user-record.ts'
@@ -155,6 +156,8 @@ export const register = (parts: Parts): Step => {
       const invitation = await invitationOf(context)
       const missing = lackOf(context, invitation, form)
       if (missing) return wrong(missing)
+      if (isOtherAddress(values.username, invitation?.email ?? values.email))
+        return wrong({ username: [{ id: 'other-address' }] })
       if ((await limiter.take(addressGroup(address))) > 0)
         return { ...refused('too-many', 429), values }
       let user: UserRow
