@@ -282,8 +282,17 @@ describe.each(anyBackend)('an answer of an OpenID provider', (backend) => {
       const asked = new URL(await realm.leave(alias)).searchParams
       return `${asked.get('redirect_uri')}?error=${error}&error_description=SECRET&state=${asked.get('state')}`
     }
-    const denied = await refusalOf(realm.arrive(await back('access_denied')()))
-    expect(denied).toBe('denied: the provider refuses: access_denied')
+    for (const [error, reason] of [
+      ['access_denied', 'denied'],
+      ['user_cancelled_login', 'denied'],
+      ['user_cancelled_authorize', 'denied'],
+      ['server_error', 'unavailable'],
+      ['temporarily_unavailable', 'unavailable'],
+      ['invalid_scope', 'invalid-answer'],
+    ] as const)
+      expect(await refusalOf(realm.arrive(await back(error)()))).toBe(
+        `${reason}: the provider refuses: ${error}`,
+      )
     const odd = await refusalOf(realm.arrive(await back('%3Cscript%3E')()))
     expect(odd).toBe('invalid-answer: the provider refuses: error')
   })

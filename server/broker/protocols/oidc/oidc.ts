@@ -11,6 +11,7 @@ import {
   type Arrival,
   type BrokerProtocol,
   type Provider,
+  type RefusalCause,
   type Trip,
   type UpstreamIdentity,
   UpstreamRefused,
@@ -50,6 +51,15 @@ const vendorOf = ({ protocol }: Provider): Vendor => {
   return vendor
 }
 
+/** What an error of the authorization endpoint means (RFC 6749 §4.1.2.1; Apple and LinkedIn have words of their own). */
+const causes: ReadonlyMap<string, RefusalCause> = new Map([
+  ['access_denied', 'denied'],
+  ['user_cancelled_authorize', 'denied'],
+  ['user_cancelled_login', 'denied'],
+  ['server_error', 'unavailable'],
+  ['temporarily_unavailable', 'unavailable'],
+])
+
 const wrong = (message: string): UpstreamRefused => new UpstreamRefused('invalid-answer', message)
 
 const strings = (value: unknown): readonly string[] | undefined =>
@@ -86,9 +96,7 @@ export const createOidc = ({
     const error = read('error')
     if (error !== undefined)
       throw new UpstreamRefused(
-        error === 'access_denied' || error === 'user_cancelled_authorize'
-          ? 'denied'
-          : 'invalid-answer',
+        causes.get(error) ?? 'invalid-answer',
         `the provider refuses: ${/^[\w.-]{1,60}$/.test(error) ? error : 'error'}`,
       )
     const code = read('code')
