@@ -65,20 +65,26 @@ const immutableIn = ({ spec }: Kind): string[] =>
 
 /**
  * The document that is there now and becomes the one of then: the same one, or one that was made under its name since,
- * which keeps its members and sessions so.
+ * which keeps its members and sessions so. Below another parent, a namesake is another document: the parents have changed
+ * their names, and users who hold the role of one client would hold a role of the other.
  */
 const liveOf = (
-  kind: Kind,
   then: ConfigDocument,
   present: Configuration,
   byPlace: ReadonlyMap<string, ConfigDocument>,
-  former: Configuration,
+  former: FormerConfiguration,
 ): ConfigDocument | undefined => {
   const same = present.documents.get(then.id)
   if (same) return same
   const namesake = byPlace.get(placeOf(then.kind, then.key))
   if (!namesake || former.documents.has(namesake.id)) return undefined
-  const alike = immutableIn(kind).every((name) =>
+  if (namesake.parentId !== then.parentId) {
+    const parentId = then.parentId ?? ''
+    const parent = former.documents.get(parentId) ?? former.runtime.get(parentId)
+    if (!parent || liveOf(parent, present, byPlace, former)?.id !== namesake.parentId)
+      return undefined
+  }
+  const alike = immutableIn(kindNamed(then.kind)).every((name) =>
     isDeepStrictEqual(namesake.body[name], then.body[name]),
   )
   return alike ? namesake : undefined
@@ -101,7 +107,7 @@ const differenceOf = (present: Configuration, former: FormerConfiguration): Diff
   )
   const changes = touched.map((then) => {
     const kind = kindNamed(then.kind)
-    return { kind, then, live: liveOf(kind, then, present, byPlace, former) }
+    return { kind, then, live: liveOf(then, present, byPlace, former) }
   })
   const kept = new Set(changes.flatMap(({ live }) => live?.id ?? []))
   const gone = [...present.documents.values()].filter(
