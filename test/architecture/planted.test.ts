@@ -324,6 +324,17 @@ const planted: Readonly<Record<string, Planted>> = {
       'server/xml/query.ts': `const octets = [...parts, algorithm].join('&')`,
     },
   },
+  'a source file opens with a comment that names its purpose, a kind with its `doc`': {
+    wrong: [
+      { 'server/run/app.ts': `import { open } from './open.ts'` },
+      { 'cli/main.ts': `import { run } from './run.ts'\n\n/** Runs it. */\nrun()` },
+    ],
+    right: {
+      'server/run/app.ts': `/** The routes. */\n\nimport { open } from './open.ts'`,
+      'schemas/kinds/clients/client.ts': `import Type from 'typebox'`,
+      'test/app.test.ts': `import { it } from 'vitest'`,
+    },
+  },
   'no work is left behind in a comment, and no type error is hidden': {
     wrong: [
       { 'server/run/app.ts': '// TODO: later' },

@@ -297,6 +297,13 @@ export const rules: readonly Rule[] = [
       paths.filter((path) => /(^|\/)(utils?|helpers?|common|lib|misc)\//i.test(path)),
   },
   { title: 'a folder has at most 16 loose files', broken: crowdedFolders },
+  {
+    title: 'a source file opens with a comment that names its purpose, a kind with its `doc`',
+    broken: (tree) =>
+      inProduct(tree, /^schemas\/kinds\//)
+        .filter(({ comments: [first] }) => first === undefined || first.line > 2)
+        .map(({ path }) => path),
+  },
   { title: 'only views and the logger write to standard output', broken: writesToStdout },
   {
     title: 'there is one Ajv factory',

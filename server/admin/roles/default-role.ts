@@ -1,3 +1,5 @@
+/** The role that every new user of the realm gets: a field of the settings, written as configuration. */
+
 import { Settings } from '#schemas/kinds/settings.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
 import { findIn } from '#server/realm/read/find.ts'

@@ -1,3 +1,5 @@
+/** POST …/users: creates a user with the default role of the realm. */
+
 import type { SettingsDoc } from '#schemas/kinds/settings.ts'
 import type { UserFields } from '#schemas/wire/records.ts'
 import { newId } from '#server/platform/ids.ts'

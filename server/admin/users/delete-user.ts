@@ -1,3 +1,5 @@
+/** DELETE …/users/{userId}: deletes a user with sessions and memberships; a managed user as configuration. */
+
 import { Problem } from '#schemas/problems.ts'
 import { isSelf } from '#server/http/caller.ts'
 import { GuardFailedError } from '#server/storage/contract.ts'

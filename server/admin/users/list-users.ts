@@ -1,3 +1,5 @@
+/** GET …/users: pages of users by username, with the total and a link to the next page (RFC 8288). */
+
 import { type Action, bodyOf } from '../action.ts'
 import { showUsers, type UserParts, userSchema } from './users.ts'
 

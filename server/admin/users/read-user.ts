@@ -1,3 +1,5 @@
+/** GET …/users/{userId}: one user, with the ETag that writes are compared with (RFC 9110 §8.8.3). */
+
 import type { Action } from '../action.ts'
 import { showUser, type UserParts, userEtag, userIn, userSchema } from './users.ts'
 

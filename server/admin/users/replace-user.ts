@@ -1,3 +1,5 @@
+/** PUT …/users/{userId}: replaces the fields of a user; those of a managed user as configuration. */
+
 import { isDeepStrictEqual } from 'node:util'
 import { type FieldError, invalid } from '#schemas/problems.ts'
 import type { EventType } from '#schemas/wire/event-types.ts'

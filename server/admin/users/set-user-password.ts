@@ -1,3 +1,5 @@
+/** PUT …/users/{userId}/password: sets a password and ends the other sessions of the user. */
+
 import { invalid } from '#schemas/problems.ts'
 import { type Action, bodyOf, noContent } from '../action.ts'
 import {

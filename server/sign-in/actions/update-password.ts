@@ -1,3 +1,5 @@
+/** The required action UPDATE_PASSWORD: the user chooses a new password during the sign-in. */
+
 import type { AuditEvent } from '#server/audit/event.ts'
 import { passwordOf } from '#server/credentials/credentials.ts'
 import type { Passwords } from '#server/credentials/passwords/passwords.ts'
