@@ -96,6 +96,19 @@ describe.each(anyBackend)('ways back from an identity provider on $name', (backe
     expect(away.body).toContain('lang="de"')
   })
 
+  it('lead there where the browser cannot even leave', async () => {
+    await world.provider('away', { config: { issuer: world.upstream.issuer, clientId: 'away' } })
+    const browser = world.browser()
+    // What was read of the provider is too old.
+    world.clock.advance(25 * 3_600_000)
+    world.upstream.down.add('/.well-known/openid-configuration')
+    const waiting = await ask(browser, '&ui_locales=de')
+    const page = await browser.get(`/realms/shop/broker/away/login${waiting}`)
+    world.upstream.down.clear()
+    expect([page.status, backLink(page.body)]).toEqual([502, `${login}${waiting}&stay=`])
+    expect(page.body).toContain('lang="de"')
+  })
+
   it('lead there after ten minutes too, while the application waits', async () => {
     const browser = world.browser()
     const waiting = await ask(browser, '&ui_locales=de')
