@@ -15,7 +15,7 @@ import { documentOf, etagOf, type StoredDocument } from '#server/storage/documen
 import { ofKind } from '#server/storage/documents/reads.ts'
 import type { Tables } from '#server/storage/tables/tables.ts'
 import { textErrors } from '#server/storage/values.ts'
-import { findIn } from '../read/find.ts'
+import { findIn, lookIn } from '../read/find.ts'
 import { type Operation, restChannel } from '../write/operations.ts'
 import type { Writer } from '../write/write.ts'
 import { namedIn, partsOf, withoutNulls, withoutReadOnly } from './bodies.ts'
@@ -110,7 +110,7 @@ export const createVerbs = (kind: Kind, parts: ResourceParts): Verbs => {
   const parentKeyFor = async ({ view, parent }: Scope, rest: Shown): Promise<string> => {
     const parentId = rest['parentId']
     if (typeof parentId !== 'string') return parent?.key ?? ''
-    const found = await findIn(view, kind, parentId).catch(() => undefined)
+    const found = await lookIn(view, kind, parentId)
     if (found) return found.key
     throw invalid([
       { field: '/parentId', code: 'missing-reference', message: `there is no such ${kind.kind}` },
