@@ -9,7 +9,7 @@ import { findIn } from '#server/realm/read/find.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { usersByIds } from '#server/users/user-rows.ts'
-import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
 export interface AuthzSharesParts {
@@ -52,7 +52,7 @@ export const authzShareActions = ({ storage, shares, recorder }: AuthzSharesPart
     reply: { status: 200, schema: { type: 'array', items: shareSchema } },
     handle: async (context) => {
       const client = await clientIn(context)
-      const { first, max } = context.query as { first: number; max: number }
+      const { first, max } = asChecked<{ first: number; max: number }>(context.query)
       const rows = await shares.list({ clientId: client.id, first, max })
       const ids = [...new Set(rows.flatMap((row) => [row.owner_id, row.requester_id]))]
       const names = new Map((await usersByIds(storage, ids)).map((one) => [one.id, one.username]))

@@ -7,7 +7,7 @@ import { Problem } from '#schemas/problems.ts'
 import { findIn } from '#server/realm/read/find.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf, noContent } from '../action.ts'
 import { editField } from './attachments.ts'
 
 const clientIn = ({ view, params }: ActionContext): Promise<StoredDocument> =>
@@ -28,7 +28,7 @@ const rolesPath = '/clients/:clientId/service-account/roles'
 
 /** Which field of the client lists the role, and under which key. */
 const roleIn = async ({ view, body }: ActionContext): Promise<{ field: string; key: string }> => {
-  const { name, clientId } = body as { name: string; clientId?: string }
+  const { name, clientId } = asChecked<{ name: string; clientId?: string }>(body)
   if (clientId === undefined)
     return { field: 'serviceAccountRoles', key: (await findIn(view, Role, name)).key }
   const owner = await findIn(view, Client, clientId)
@@ -150,7 +150,7 @@ export const clientFieldActions = ({ writer }: { readonly writer: Writer }): Act
     },
     reply: { status: 200, schema: { type: 'array', items: { type: 'string' } } },
     handle: async (context) => {
-      const resources = context.body as unknown as string[]
+      const resources = asChecked<string[]>(context.body)
       const client = await clientIn(context)
       await editField(writer, context, Client, client, 'allowedResources', () => resources)
       return resources.toSorted()

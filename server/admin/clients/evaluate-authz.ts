@@ -26,7 +26,7 @@ import type { UserRow } from '#server/storage/tables/tables.ts'
 import type { NamedRoles } from '#server/tokens/access/roles.ts'
 import { clientOf } from '#server/tokens/client.ts'
 import type { Users } from '#server/users/users.ts'
-import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf } from '../action.ts'
 import { barOf, barredBy } from './barred.ts'
 
 export interface EvaluateParts {
@@ -303,7 +303,7 @@ export const evaluateAuthz = (parts: EvaluateParts): Action => ({
   body: bodyOf(evaluateFields, []),
   reply: { status: 200, schema: evaluateReply },
   handle: async (context) => {
-    const body = context.body as unknown as EvaluateBody
+    const body = asChecked<EvaluateBody>(context.body)
     const view = await viewFor(parts, context, body)
     const client = clientOf(await findIn(view, Client, context.params['clientId'] ?? ''))
     const { resourceServers, factsOf } = parts.authz

@@ -10,7 +10,7 @@ import { findIn } from '#server/realm/read/find.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { usersByIds } from '#server/users/user-rows.ts'
-import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
 export interface OwnerPolicyActionParts {
@@ -71,7 +71,7 @@ export const ownerPolicyActions = (parts: OwnerPolicyActionParts): Action[] => {
       reply: { status: 200, schema: { type: 'array', items: policySchema } },
       handle: async (context) => {
         const client = await clientIn(context)
-        const { first, max } = context.query as { first: number; max: number }
+        const { first, max } = asChecked<{ first: number; max: number }>(context.query)
         const policies = await ownerPolicies.list({ clientId: client.id, first, max })
         const nameOf = await namesOf(policies)
         return Promise.all(

@@ -21,7 +21,7 @@ import {
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import type { ProvisioningTokenRow } from '#server/storage/tables/provisioning-tables.ts'
 import type { ScimTokenRow } from '#server/storage/tables/scim-in-tables.ts'
-import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
 export interface TokenParts {
@@ -131,13 +131,13 @@ const actionsOf = (parts: TokenParts, { purpose, segment, name }: TokenKind): Ac
         }),
       },
       handle: async (context) => {
-        const { expiration, count, label, sender, scopes } = context.body as {
+        const { expiration, count, label, sender, scopes } = asChecked<{
           expiration: number
           count?: number
           label?: string
           sender: string
           scopes: readonly ScimScope[]
-        }
+        }>(context.body)
         if (isScim) refuseGrant(context, scopes)
         const now = clock.now()
         const token = randomToken(32)

@@ -9,7 +9,7 @@ import {
 } from '#server/credentials/factors/otp.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
-import { bodyOf } from '../action.ts'
+import { asChecked, bodyOf } from '../action.ts'
 import { settingsIn } from '../users/users.ts'
 import { type CredentialParts, type SettableType, shown, storeFactor } from './credential-type.ts'
 
@@ -32,10 +32,10 @@ export const otpCredential = (parts: CredentialParts): SettableType => ({
   },
   events: ['ADMIN_UPDATE', 'UPDATE_CREDENTIAL'],
   set: async (context, user) => {
-    const { userLabel = null, secret = newOtpSecret() } = context.body as {
+    const { userLabel = null, secret = newOtpSecret() } = asChecked<{
       userLabel?: string
       secret?: string
-    }
+    }>(context.body)
     const { realm } = context
     const settings = await settingsIn(context)
     const parameters = otpParameters(settings, secret)

@@ -2,7 +2,7 @@
 
 import { invalid, Problem } from '#schemas/problems.ts'
 import { passwordOf } from '#server/credentials/credentials.ts'
-import { bodyOf } from '../action.ts'
+import { asChecked, bodyOf } from '../action.ts'
 import { endOtherSessions, settingsIn, userEvent, wishForPassword } from '../users/users.ts'
 import { type CredentialParts, type SettableType, shown } from './credential-type.ts'
 
@@ -18,7 +18,9 @@ export const passwordCredential = (parts: CredentialParts): SettableType => ({
   shownOnce: {},
   events: ['ADMIN_UPDATE', 'RESET_PASSWORD'],
   set: async (context, user) => {
-    const { value, temporary = false } = context.body as { value: string; temporary?: boolean }
+    const { value, temporary = false } = asChecked<{ value: string; temporary?: boolean }>(
+      context.body,
+    )
     const settings = await settingsIn(context)
     const prepared = await parts.passwords.prepare(settings, user, value, '/value')
     if (prepared.errors.length > 0) throw invalid(prepared.errors)

@@ -4,7 +4,7 @@ import { deleteCredentials } from '#server/credentials/credentials.ts'
 import { newRecoveryCode, recoveryCodeSet } from '#server/credentials/factors/recovery-codes.ts'
 import { newId } from '#server/platform/ids.ts'
 import type { CredentialRow } from '#server/storage/tables/tables.ts'
-import { bodyOf } from '../action.ts'
+import { asChecked, bodyOf } from '../action.ts'
 import { type CredentialParts, type SettableType, shown, storeFactor } from './credential-type.ts'
 
 const type = 'recovery-codes'
@@ -26,7 +26,7 @@ export const recoveryCodesCredential = (parts: CredentialParts): SettableType =>
   },
   events: ['ADMIN_UPDATE', 'UPDATE_CREDENTIAL'],
   set: async (context, user) => {
-    const { count } = context.body as { count: number }
+    const { count } = asChecked<{ count: number }>(context.body)
     const codes = Array.from({ length: count }, newRecoveryCode)
     const row: CredentialRow = {
       id: newId(),

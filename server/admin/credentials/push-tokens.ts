@@ -11,7 +11,7 @@ import {
 import { newId } from '#server/platform/ids.ts'
 import type { Keyring } from '#server/platform/sealing.ts'
 import type { PushTokenRow } from '#server/storage/tables/tables.ts'
-import { type Action, bodyOf } from '../action.ts'
+import { type Action, asChecked, bodyOf } from '../action.ts'
 import { type UserParts, userEvent, userToChange } from '../users/users.ts'
 
 export interface PushTokenParts extends UserParts {
@@ -70,9 +70,11 @@ export const pushTokenActions = (parts: PushTokenParts): Action[] => {
       reply: { status: 201, schema: tokenSchema },
       handle: async (context) => {
         const { realm, body } = context
-        const { userId, deviceId, platform, driver, token } = body as Record<string, string> & {
-          platform: PushTokenRow['platform']
-        }
+        const { userId, deviceId, platform, driver, token } = asChecked<
+          Record<string, string> & {
+            platform: PushTokenRow['platform']
+          }
+        >(body)
         const user = await userToChange(parts, {
           ...context,
           params: { userId: userId ?? '' },

@@ -13,7 +13,7 @@ import {
 import type { Forwarder } from '#server/audit/forwarder.ts'
 import type { Outgoing } from '#server/platform/outgoing/client.ts'
 import { OutgoingError } from '#server/platform/outgoing/errors.ts'
-import { type Action, bodyOf } from '../action.ts'
+import { type Action, asChecked, bodyOf } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
 export interface AuditConfigParts {
@@ -141,7 +141,7 @@ export const auditConfigActions = (parts: AuditConfigParts): Action[] => {
       reply,
       handle: async (context) => {
         const before = await emission.read()
-        const after = settingsFrom(context.body as Body, before)
+        const after = settingsFrom(asChecked<Body>(context.body), before)
         const changed = (Object.keys(after) as (keyof EmissionSettings)[]).filter(
           (name) => JSON.stringify(after[name]) !== JSON.stringify(before[name]),
         )

@@ -10,7 +10,7 @@ import { createTurns } from '#server/http/limits/turns.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { refusal } from '#server/storage/values.ts'
-import { type Action, bodyOf } from '../action.ts'
+import { type Action, asChecked, bodyOf } from '../action.ts'
 import { changedMembers } from '../realms/changesets.ts'
 import { actorsMeant, withDetails } from './event-details.ts'
 
@@ -175,7 +175,7 @@ export const listEvents = ({ storage, vault, totals, readRecords }: EventParts):
       caller,
       reply,
     }): Promise<EventPage<AuditRecord & EventDetails>> => {
-      const asked = query as unknown as Query
+      const asked = asChecked<Query>(query)
       const size = Math.min(asked.size, largest)
       const nothing = { items: [], total: 0, page: asked.page, size, before: null, next: null }
       if (asked.cursor !== undefined && asked.page > 0)

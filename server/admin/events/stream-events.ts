@@ -5,7 +5,7 @@ import { invalid, Problem } from '#schemas/problems.ts'
 import { type EventStreams, isPosition } from '#server/audit/stream.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { refusal } from '#server/storage/values.ts'
-import { type Action, bodyOf } from '../action.ts'
+import { type Action, asChecked, bodyOf } from '../action.ts'
 import { actorIds } from './event-details.ts'
 import { eventFilters, filterColumns } from './list-events.ts'
 
@@ -72,7 +72,7 @@ export const streamEvents = ({ storage, eventStreams }: StreamEventsParts): Acti
       throw new Problem('bad-request', `ask with Accept: ${mediaType}`)
     const reason = refusal((query['actor'] ?? null) as string | null)
     if (reason !== undefined) throw invalid([{ field: 'actor', code: 'format', message: reason }])
-    const { actor } = query as { actor?: string }
+    const { actor } = asChecked<{ actor?: string }>(query)
     const actors = actor === undefined ? [] : await actorIds(storage.db, realm, actor)
     const after = lastSeen(header)
     reply.type(mediaType).header('cache-control', 'no-store').header('x-accel-buffering', 'no')

@@ -22,7 +22,7 @@ import {
 import { webhookQueue } from '#server/webhooks/fan-out.ts'
 import { payloadOf } from '#server/webhooks/payload.ts'
 import { type SendDelivery, secretPointer } from '#server/webhooks/sender.ts'
-import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
 export interface WebhookActionParts {
@@ -98,7 +98,7 @@ export const webhookActions = (parts: WebhookActionParts): Action[] => {
       handle: async (context) => {
         const { id } = await webhookIn(context)
         refuseUnlessMayView(context)
-        return deliveries.list(id, context.query as unknown as DeliveryPage)
+        return deliveries.list(id, asChecked<DeliveryPage>(context.query))
       },
     },
     {

@@ -8,7 +8,7 @@ import { SyncRefused } from '#server/directories/sync/errors.ts'
 import type { Synchronize } from '#server/directories/sync/sync.ts'
 import { doneBy, refuseUnlessDry } from '#server/http/caller.ts'
 import type { Vault } from '#server/keys/vault.ts'
-import { type Action, bodyOf } from '../action.ts'
+import { type Action, asChecked, bodyOf } from '../action.ts'
 
 export interface SyncActionParts {
   readonly sync: Synchronize
@@ -94,11 +94,11 @@ export const syncDirectory = ({ sync, vault }: SyncActionParts): Action => ({
   ),
   reply: { status: 200, schema: reply },
   handle: async ({ view, caller, params, query }) => {
-    const { dryRun, full, allowRemovals } = query as {
+    const { dryRun, full, allowRemovals } = asChecked<{
       dryRun: boolean
       full: boolean
       allowRemovals?: number
-    }
+    }>(query)
     refuseUnlessDry(caller, dryRun)
     const { alias = '' } = params
     const document = await view.get(IdentityProvider.kind, alias)

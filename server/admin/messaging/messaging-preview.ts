@@ -5,7 +5,7 @@ import { MessageTemplate } from '#schemas/kinds/notifications/message-template.t
 import { invalid, Problem } from '#schemas/problems.ts'
 import { isPlaceholder } from '#schemas/text/placeholders.ts'
 import type { Messaging } from '#server/messaging/sender.ts'
-import { type Action, bodyOf } from '../action.ts'
+import { type Action, asChecked, bodyOf } from '../action.ts'
 
 export interface MessagingPreviewParts {
   readonly messaging: Messaging
@@ -45,7 +45,7 @@ export const previewMessage = ({ messaging }: MessagingPreviewParts): Action => 
     schema: bodyOf({ subject: { type: ['string', 'null'] }, body: { type: 'string' } }),
   },
   handle: async ({ view, body }) => {
-    const { templateKey, channel, locale, sample = {} } = body as unknown as PreviewBody
+    const { templateKey, channel, locale, sample = {} } = asChecked<PreviewBody>(body)
     const strange = Object.keys(sample).filter((name) => !isPlaceholder(name))
     if (strange.length > 0)
       throw invalid(

@@ -11,7 +11,7 @@ import type { Messaging, Recipient } from '#server/messaging/sender.ts'
 import type { Keyring, SealedValue } from '#server/platform/sealing.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { MessageLimits } from '#server/users/messages/message-limits.ts'
-import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
 export interface MessagingTestParts {
@@ -44,7 +44,7 @@ const recipientIn = async (
   { realm, body }: ActionContext,
   channel: Channel,
 ): Promise<Recipient> => {
-  const { to = '', driver } = body as { to?: string; driver?: string }
+  const { to = '', driver } = asChecked<{ to?: string; driver?: string }>(body)
   const device = channel === 'PUSH' ? await findPushToken(storage, realm, to) : undefined
   if (!device) return { channel, to, driver }
   const token = keyring.open(

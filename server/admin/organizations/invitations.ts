@@ -23,7 +23,7 @@ import {
   openOrganization,
 } from '#server/users/organizations/organizations.ts'
 import type { Users } from '#server/users/users.ts'
-import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
 export interface InvitationParts {
@@ -111,11 +111,11 @@ export const invitationActions = (parts: InvitationParts): Action[] => {
 
   const invite = async (context: ActionContext) => {
     const { realm, body, request, reply } = context
-    const { email, expiration, locale } = body as {
+    const { email, expiration, locale } = asChecked<{
       email: string
       expiration: number
       locale?: string
-    }
+    }>(body)
     const organization = await openIn(context)
     const errors = emailErrors(email)
     if (errors.length > 0) throw invalid(errors)

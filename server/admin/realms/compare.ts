@@ -10,7 +10,7 @@ import type { Clock } from '#server/platform/clock.ts'
 import { compareRealm } from '#server/realm/changesets/compare.ts'
 import type { RefuseUnlessOutranked } from '#server/realm/rules/stronger.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
 export interface CompareParts {
@@ -75,7 +75,7 @@ export const compareAction = (parts: CompareParts): Action => {
     },
     handle: async (context) => {
       const { realm, caller } = context
-      const request = context.body as unknown as CompareRequest
+      const request = asChecked<CompareRequest>(context.body)
       const { length } = request.secrets ?? []
       await refuseTooMany(length > 0 ? ofSecrets : ofHashes, context)
       const reply = await compareRealm(realm, request, {

@@ -11,7 +11,7 @@ import { type Put, restChannel } from '#server/realm/write/operations.ts'
 import type { Writer } from '#server/realm/write/write.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
-import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf } from '../action.ts'
 
 export interface FlowParts {
   readonly writer: Writer
@@ -64,7 +64,9 @@ export const flowActions = ({ writer, presenter, copy }: FlowParts): Action[] =>
       body: bodyOf({ alias: newAlias, newName: newAlias }, []),
       reply,
       handle: async (context) => {
-        const { alias, newName = alias } = context.body as { alias?: string; newName?: string }
+        const { alias, newName = alias } = asChecked<{ alias?: string; newName?: string }>(
+          context.body,
+        )
         const flow = await findIn(context.view, Flow, context.params['id'] ?? '')
         if (newName === undefined)
           throw invalid([{ field: '/newName', code: 'required', message: 'is required' }])

@@ -6,7 +6,7 @@ import {
   type ImportRequest,
   importBody,
 } from '#server/realm/transfer/import.ts'
-import { type Action, bodyOf } from '../action.ts'
+import { type Action, asChecked, bodyOf } from '../action.ts'
 import { importReply } from './changesets.ts'
 
 export const importAction = (parts: ImportParts): Action => {
@@ -36,7 +36,7 @@ export const importAction = (parts: ImportParts): Action => {
     reply: { status: 200, schema: importReply },
     handle: ({ realm, body, caller, query, reply }) => {
       reply.header('cache-control', 'no-store')
-      const { dryRun, fromRealm } = query as unknown as ImportRequest
+      const { dryRun, fromRealm } = asChecked<ImportRequest>(query)
       return bringIn(realm, body, caller, { dryRun, fromRealm })
     },
   }

@@ -19,7 +19,7 @@ import type { RefuseUnlessOutranked } from '#server/realm/rules/stronger.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import type { StoredDocument } from '#server/storage/documents/document.ts'
 import type { SigningKeyRow } from '#server/storage/tables/tables.ts'
-import { type Action, type ActionContext, bodyOf, noContent } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
 export interface KeyParts {
@@ -65,7 +65,7 @@ const keySchema = bodyOf({
 const longestAheadMs = milliseconds('90d')
 
 const aheadIn = ({ query }: ActionContext): number => {
-  const { fresh, publishAhead } = query as { fresh?: boolean; publishAhead?: string }
+  const { fresh, publishAhead } = asChecked<{ fresh?: boolean; publishAhead?: string }>(query)
   if (publishAhead === undefined) return 0
   const refuse = (code: string, message: string): Problem =>
     invalid([{ field: 'publishAhead', code, message }])

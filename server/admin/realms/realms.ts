@@ -6,7 +6,7 @@ import { seeds } from '#schemas/realm/seeds.ts'
 import type { RealmRecord } from '#schemas/wire/records.ts'
 import type { Realms } from '#server/realm/realms.ts'
 import type { RealmRow } from '#server/storage/tables/tables.ts'
-import { type Action, bodyOf, noContent } from '../action.ts'
+import { type Action, asChecked, bodyOf, noContent } from '../action.ts'
 
 const realmSchema = bodyOf({
   realm: { type: 'string' },
@@ -49,10 +49,9 @@ export const createRealm = (realms: Realms): Action => ({
   ),
   reply: { status: 201, schema: realmSchema },
   handle: async ({ body, caller, reply }) => {
-    const { realm, displayName, adminUsername, adminPassword } = body as Record<
-      'realm' | 'adminUsername',
-      string
-    > & { displayName?: string; adminPassword?: string }
+    const { realm, displayName, adminUsername, adminPassword } = asChecked<
+      Record<'realm' | 'adminUsername', string> & { displayName?: string; adminPassword?: string }
+    >(body)
     const row = await realms.create(
       {
         realm,

@@ -6,7 +6,7 @@ import { Problem } from '#schemas/problems.ts'
 import type { Vault } from '#server/keys/vault.ts'
 import { listRevisions, revisionDetail } from '#server/realm/history/revisions.ts'
 import type { Storage } from '#server/storage/contract.ts'
-import { type Action, bodyOf } from '../action.ts'
+import { type Action, asChecked, bodyOf } from '../action.ts'
 import { changeSchema, countsSchema } from './changesets.ts'
 import { lastChangeSchema } from './export.ts'
 
@@ -47,7 +47,7 @@ export const revisionActions = ({ storage: { db }, vault }: RevisionParts): Acti
     ),
     reply: { status: 200, schema: { type: 'array', items: bodyOf(summary) } },
     handle: ({ realm, caller, query }) => {
-      const { before, max } = query as { before?: number; max: number }
+      const { before, max } = asChecked<{ before?: number; max: number }>(query)
       return listRevisions(db, realm, caller, { before, max })
     },
   },

@@ -3,7 +3,7 @@
 import { jsonSchemaOf } from '#schemas/json-schema.ts'
 import { type RollbackRequest, rollbackRequest } from '#schemas/wire/wire.ts'
 import { createRollback, type RollbackParts } from '#server/realm/history/rollback.ts'
-import type { Action } from '../action.ts'
+import { type Action, asChecked } from '../action.ts'
 import { rollbackReply } from './changesets.ts'
 import { revisionIn } from './revisions.ts'
 
@@ -21,6 +21,6 @@ export const rollbackAction = (parts: RollbackParts): Action => {
     body: jsonSchemaOf(rollbackRequest),
     reply: { status: 200, schema: rollbackReply },
     handle: ({ realm, caller, params, body }) =>
-      rollback(realm, revisionIn(params), caller, body as RollbackRequest),
+      rollback(realm, revisionIn(params), caller, asChecked<RollbackRequest>(body)),
   }
 }

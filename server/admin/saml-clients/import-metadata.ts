@@ -27,7 +27,7 @@ import { MetadataRefused } from '#server/saml-metadata/metadata-refused.ts'
 import type { Copy } from '#server/storage/documents/copy.ts'
 import { contentOf, type StoredDocument } from '#server/storage/documents/document.ts'
 import { METADATA_LIMIT, readBytes, XmlRefused } from '#server/xml/index.ts'
-import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf } from '../action.ts'
 
 export interface ImportMetadataParts {
   readonly writer: Writer
@@ -175,7 +175,7 @@ export const importMetadataActions = (parts: ImportMetadataParts): Action[] => {
       streams: mediaTypes,
       handle: (context) =>
         taken(async () => {
-          const { entityId: wanted } = context.query as { entityId?: string }
+          const { entityId: wanted } = asChecked<{ entityId?: string }>(context.query)
           return write(context, await read(context, await documentIn(context), wanted), () => ({}))
         }),
     },
@@ -199,7 +199,9 @@ export const importMetadataActions = (parts: ImportMetadataParts): Action[] => {
       ),
       handle: (context) =>
         taken(async () => {
-          const { url, entityId: wanted } = context.body as { url: string; entityId?: string }
+          const { url, entityId: wanted } = asChecked<{ url: string; entityId?: string }>(
+            context.body,
+          )
           const received = await fetchMetadata(url)
           return write(context, await read(context, received, wanted), (before) => ({
             metadataUrl: url,

@@ -10,7 +10,7 @@ import { ScimRefusal, SecretMissing } from '#server/provisioning/scim/out/protoc
 import { RemovalsRefused } from '#server/provisioning/scim/out/reconcile/reconcile.ts'
 import type { ScimTargetInUse } from '#server/provisioning/scim/out/target.ts'
 import { findIn } from '#server/realm/read/find.ts'
-import { type Action, type ActionContext, bodyOf } from '../action.ts'
+import { type Action, type ActionContext, asChecked, bodyOf } from '../action.ts'
 
 export interface ScimTargetActionParts {
   readonly scimOut: Pick<ScimOutArea, 'targetOf' | 'standingOf' | 'reconcile' | 'check'>
@@ -138,7 +138,9 @@ export const scimTargetActions = ({ scimOut, recorder }: ScimTargetActionParts):
       reply: { status: 200, schema: report },
       handle: async (context) => {
         const { view, caller, query } = context
-        const { dryRun, allowRemovals } = query as { dryRun: boolean; allowRemovals?: number }
+        const { dryRun, allowRemovals } = asChecked<{ dryRun: boolean; allowRemovals?: number }>(
+          query,
+        )
         refuseUnlessDry(caller, dryRun)
         const target = await targetIn(context)
         refuseUnlessMayView(context)

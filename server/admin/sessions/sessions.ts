@@ -10,7 +10,7 @@ import type { Sessions } from '#server/sessions/sessions.ts'
 import { GuardFailedError, type Storage } from '#server/storage/contract.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { inSlices } from '#server/storage/statements.ts'
-import { type Action, bodyOf, noContent } from '../action.ts'
+import { type Action, asChecked, bodyOf, noContent } from '../action.ts'
 import { actionEvent } from '../event.ts'
 
 export interface SessionParts {
@@ -92,7 +92,9 @@ export const sessionActions = ({
     reply: { status: 200, schema: { type: 'array', items: sessionSchema } },
     handle: async ({ realm, query }) => {
       const settings = await settingsOf(realm)
-      return settings ? sessions.list(realm, settings, query as { first: number; max: number }) : []
+      return settings
+        ? sessions.list(realm, settings, asChecked<{ first: number; max: number }>(query))
+        : []
     },
   },
   {

@@ -7,7 +7,7 @@ import type { RealmView } from '#server/storage/documents/copy.ts'
 import { contentOf } from '#server/storage/documents/document.ts'
 import { insertUserRoles } from '#server/users/memberships.ts'
 import { newUserRow } from '#server/users/user-record.ts'
-import { type Action, bodyOf } from '../action.ts'
+import { type Action, asChecked, bodyOf } from '../action.ts'
 import { showUser, type UserParts, userEtag, userEvent, userFields, userSchema } from './users.ts'
 
 /** The role every new user gets, as a list of ids. */
@@ -30,7 +30,7 @@ export const createUser = (parts: UserParts): Action => ({
   handle: async (context) => {
     const { users, recorder, clock, storage } = parts
     const { realm, view, body, request, reply } = context
-    const fields = body as Partial<UserFields> & Pick<UserFields, 'username'>
+    const fields = asChecked<Partial<UserFields> & Pick<UserFields, 'username'>>(body)
     const row = newUserRow(fields, { id: newId(), realm, now: clock.now() })
     const roles = (await defaultRoleIn(view)).map((role_id) => ({
       user_id: row.id,

@@ -1,6 +1,6 @@
 /** GET …/users: pages of users by username, with the total and a link to the next page (RFC 8288). */
 
-import { type Action, bodyOf } from '../action.ts'
+import { type Action, asChecked, bodyOf } from '../action.ts'
 import { showUsers, type UserParts, userSchema } from './users.ts'
 
 export const listUsers = (parts: UserParts): Action => ({
@@ -20,7 +20,7 @@ export const listUsers = (parts: UserParts): Action => ({
   ),
   reply: { status: 200, schema: { type: 'array', items: userSchema } },
   handle: async ({ realm, view, query, request, reply }) => {
-    const { search, first, max } = query as { search?: string; first: number; max: number }
+    const { search, first, max } = asChecked<{ search?: string; first: number; max: number }>(query)
     const { users, total } = await parts.users.list(realm, { search, first, max })
     reply.header('x-total-count', total)
     if (max > 0 && first + users.length < total) {

@@ -2,7 +2,7 @@
 
 import { requiredActions } from '#schemas/kinds/users/user.ts'
 import { changedUserRow } from '#server/users/user-record.ts'
-import { type Action, noContent } from '../action.ts'
+import { type Action, asChecked, noContent } from '../action.ts'
 import { changeManagedUser } from './managed-user.ts'
 import { type UserParts, userEvent, userIn, userToChange } from './users.ts'
 
@@ -27,7 +27,7 @@ export const requiredActionActions = (parts: UserParts): Action[] => {
     reply: noContent,
     handle: async (context) => {
       const user = await userToChange(parts, context)
-      const wanted = context.body as unknown as (typeof requiredActions)[number][]
+      const wanted = asChecked<(typeof requiredActions)[number][]>(context.body)
       if (user.managed === 1)
         return changeManagedUser(parts, context, user, () => ({ requiredActions: wanted }))
       const after = changedUserRow(user, { requiredActions: wanted }, parts.clock.now())

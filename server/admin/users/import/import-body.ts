@@ -13,7 +13,7 @@ import { linesOf } from '#server/http/lines.ts'
 import { createPace } from '#server/platform/pace.ts'
 import { type Spool, spool } from '#server/platform/spool.ts'
 import { textErrors } from '#server/storage/values.ts'
-import { type ActionContext, bodyOf } from '../../action.ts'
+import { type ActionContext, asChecked, bodyOf } from '../../action.ts'
 import { userFields } from '../users.ts'
 import { type ImportedCredential, importedCredentials } from './import-credentials.ts'
 
@@ -131,7 +131,7 @@ const readObject = async (body: Spool): Promise<Omit<UserImport, 'dryRun'>> => {
 export const readImport = async ({ request, query }: ActionContext): Promise<UserImport> => {
   if (!(request.body instanceof Readable)) throw new Problem('bad-request', 'The body is empty.')
   const body = await spool(request.body, { limit: bodyLimit })
-  const { ifResourceExists = 'FAIL', dryRun } = query as unknown as UserImport
+  const { ifResourceExists = 'FAIL', dryRun } = asChecked<UserImport>(query)
   try {
     const isLines = request.headers['content-type']?.startsWith('application/x-ndjson')
     const read = isLines ? await readLines(body) : await readObject(body)
