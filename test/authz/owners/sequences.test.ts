@@ -4,10 +4,10 @@
  */
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { addUser } from '../oidc/users.ts'
-import { anyBackend } from '../support/backends.ts'
-import { amount, randomFrom, seed } from '../support/run/chance.ts'
-import { type AuthzSite, openAuthzSite } from './site.ts'
+import { addUser } from '../../oidc/users.ts'
+import { anyBackend } from '../../support/backends.ts'
+import { amount, randomFrom, seed } from '../../support/run/chance.ts'
+import { type AuthzSite, openAuthzSite } from '../site.ts'
 
 const scopes = ['read', 'write', 'remove'] as const
 const owners = ['alice', 'carol'] as const
