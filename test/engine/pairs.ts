@@ -52,12 +52,16 @@ const withImmutable = (item: Item, old: Old | undefined): Item => {
 const depthOf = ({ kind, key }: Item): number =>
   kindNamed(kind).parentKind === null ? 0 : key.split('/').length
 
-/** Gives new documents the name that an old one of the same list had, and nothing else has. */
+/**
+ * Makes new documents of old ones of the same list. An old one that a document of the files has the name of is that one, unless
+ * that is made of another old one in turn: a chain.
+ */
 const renamed = (items: readonly Item[], olds: readonly Old[]): Item[] => {
-  const named = placesOf(items)
+  const byPlace = new Map(items.map((item) => [placeOf(item), item]))
   const taken = new Set<string>()
   const former = new Map<string, string>()
   const oldPlaces = placesOf(olds)
+  const done = new Map<string, Item>()
   /** The key of the document above, as it was. */
   const formerParent = (item: Item): string | null => {
     const above = parentOf(item)
@@ -72,26 +76,42 @@ const renamed = (items: readonly Item[], olds: readonly Old[]): Item[] => {
     const kind = kindNamed(item.kind)
     const parent = formerParent(item)
     return olds.filter((old) => {
-      if (old.kind !== item.kind || named.has(placeOf(old)) || taken.has(placeOf(old))) return false
-      if (kind.shape === 'tree') return !`${item.key}/`.startsWith(`${old.key}/`)
+      if (old.kind !== item.kind || taken.has(placeOf(old)) || old.key === item.key) return false
+      if (kind.shape === 'tree')
+        return !`${item.key}/`.startsWith(`${old.key}/`) && !byPlace.has(placeOf(old))
       return parentKeyOf(kind, old.key) === parent
     })
   }
-  // Parents first: a child's old name is looked for below what they were.
-  const inTurn = items.toSorted((a, b) => depthOf(a) - depthOf(b))
-  return inTurn.map((item) => {
-    if (item.rename < 2 || isOld(item)) return item
+  /** Whether the old one is free, or becomes so because the document with its name is made of another one. */
+  const isFree = (old: Old, chain: ReadonlySet<string>): boolean => {
+    const place = placeOf(old)
+    const holder = byPlace.get(place)
+    if (!holder) return true
+    if (done.get(place)?.from !== undefined) return true
+    return !done.has(place) && !chain.has(place) && make(holder, new Set([...chain, place]))
+  }
+  /** Whether it is made of an old one now. */
+  const make = (item: Item, chain: ReadonlySet<string>): boolean => {
     const candidates = candidatesOf(item)
-    const old = candidates[item.rename % candidates.length]
-    if (!old) return item
+    const at = item.rename % Math.max(candidates.length, 1)
+    const old = candidates.slice(at, at + 1).find((one) => isFree(one, chain))
+    if (!old) return false
     taken.add(placeOf(old))
     former.set(placeOf(item), old.key)
     // A child's old name is meant below the parent's new one.
     const parent = parentKeyOf(kindNamed(item.kind), item.key)
     const isChild = kindNamed(item.kind).shape === 'child'
     const from = isChild ? `${parent}${old.key.slice(old.key.lastIndexOf('/'))}` : old.key
-    return withImmutable({ ...item, from }, old)
-  })
+    done.set(placeOf(item), withImmutable({ ...item, from }, old))
+    return true
+  }
+  // Parents first: a child's old name is looked for below what they were.
+  for (const item of items.toSorted((a, b) => depthOf(a) - depthOf(b))) {
+    const place = placeOf(item)
+    if (done.has(place)) continue
+    if (item.rename < 2 || isOld(item) || !make(item, new Set([place]))) done.set(place, item)
+  }
+  return [...done.values()]
 }
 
 /** The lists that stand in the file: sections, and those of children. */

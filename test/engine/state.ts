@@ -13,6 +13,7 @@ import type { CredentialRow, UserRow } from '#server/storage/tables/tables.ts'
 import type { TestServer } from '../support/server.ts'
 import { isListed, listsOf } from './pairs.ts'
 import { bodyOf, placeOf, placesOf, type Sketch } from './sketch.ts'
+import type { Item } from './values.ts'
 
 export const source = 'estate'
 
@@ -91,32 +92,48 @@ const meaning = (state: State, { kind: name, key, body }: Stored) => {
   return { said: compact(kind, rest), means: means.sort() }
 }
 
-/** Spells a key with the key that its parent had before the files gave it another one. */
-const formerKeys = ({ items }: Sketch): ((kind: string, key: string) => string) => {
-  const renamed = new Map(
-    items.flatMap((item) => (item.from === undefined ? [] : [[placeOf(item), item.from]])),
-  )
-  return (name, key) => {
+/**
+ * The document that an entry was. A rename is carried out where the new name is free or becomes free in turn; one that was done
+ * before has the new name, and the old one is free or, in a chain, has gone on.
+ */
+const formerDocuments = (before: State, files: Sketch): ((item: Item) => Stored | undefined) => {
+  const entries = new Map(files.items.map((item) => [placeOf(item), item]))
+  /** Below a parent that has another name now, the key that it had. */
+  const at = (name: string, key: string): Stored | undefined => {
     const kind = kindNamed(name)
     const above = kind.shape === 'child' ? parentKeyOf(kind, key) : null
-    if (above === null) return key
-    const parent = renamed.get(placeKey(kind.parentKind ?? '', above)) ?? above
-    return parent + key.slice(above.length)
+    const entry = above === null ? undefined : entries.get(placeKey(kind.parentKind ?? '', above))
+    if (above === null || entry === undefined) return before.byPlace.get(placeKey(name, key))
+    const parent = was(entry)
+    return parent && before.byPlace.get(placeKey(name, parent.key + key.slice(above.length)))
   }
+  const renamed = files.items.filter(({ from }) => from !== undefined)
+  const byPlace = new Map(renamed.map((item) => [placeOf(item), item]))
+  const bySource = new Map(renamed.map((item) => [placeKey(item.kind, item.from ?? ''), item]))
+  const isDone = ({ kind, key, from = '' }: Item): boolean => {
+    const above = byPlace.get(placeKey(kind, from))
+    const isFree = at(kind, from) === undefined || (above !== undefined && isDone(above))
+    return at(kind, key) !== undefined && isFree
+  }
+  const was = (item: Item): Stored | undefined => {
+    const { kind, key, from } = item
+    const own = at(kind, key)
+    if (from === undefined || isDone(item)) return own
+    const next = bySource.get(placeOf(item))
+    if (own && (next === undefined || was(next) !== own)) return own
+    const above = byPlace.get(placeKey(kind, from))
+    return above !== undefined && isDone(above) ? undefined : at(kind, from)
+  }
+  return was
 }
 
 /** Every entry of the files is there as they say, and is the document that it was. */
 export const expectWanted = (before: State, after: State, files: Sketch): void => {
-  const formerKey = formerKeys(files)
-  const at = (kind: string, key: string) =>
-    before.byPlace.get(placeKey(kind, formerKey(kind, key))) ??
-    before.byPlace.get(placeKey(kind, key))
+  const was = formerDocuments(before, files)
   for (const item of files.items) {
-    const { kind, key, from } = item
-    const was = at(kind, key) ?? (from === undefined ? undefined : at(kind, from))
     const found = after.byPlace.get(placeOf(item))
     const wanted = {
-      id: was?.id ?? found?.id,
+      id: was(item)?.id ?? found?.id,
       body: bodyOf(item),
       owner: source,
       protected: item.protected,
