@@ -43,6 +43,35 @@ export const samlClientChoices: readonly WeakChoice[] = [
   ),
   weakChoice<SamlClientDoc>(
     SamlClient,
+    'unverifiable-messages',
+    'there is no certificate to verify the messages of a service provider with',
+    ({ acs = [], certificates = [], metadataRefresh, signingCertificate, ...doc }) => {
+      // Its metadata may have one.
+      if (signingCertificate || certificates.length > 0 || metadataRefresh !== undefined) return []
+      const hint = 'set signingCertificate'
+      const slo = doc.singleLogoutServiceUrl
+        ? '/singleLogoutServiceUrl'
+        : doc.singleLogoutServiceSoapUrl && '/singleLogoutServiceSoapUrl'
+      return [
+        ...acs.map(
+          ({ binding }, i) =>
+            binding === 'HTTP-Artifact' && {
+              field: `/acs/${i}/binding`,
+              message: 'no artifact is resolved: the service provider signs its ArtifactResolve',
+              hint,
+            },
+        ),
+        slo !== undefined && {
+          field: slo,
+          message:
+            'logouts that begin at the service provider are refused, and its answers to those that begin here do not count',
+          hint,
+        },
+      ]
+    },
+  ),
+  weakChoice<SamlClientDoc>(
+    SamlClient,
     'unauthenticated-encryption',
     'assertions are encrypted in CBC mode, which can be read by an attacker who may ask often',
     ({ options: { encryptionAlgorithm = '' } }) => [
