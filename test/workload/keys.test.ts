@@ -3,6 +3,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { createRemoteKeys } from '#server/keys/remote/remote-keys.ts'
 import type { Lookup } from '#server/platform/outgoing/lookup.ts'
 import { openIssuer } from '../oidc/fixture.ts'
 import { anyBackend } from '../support/backends.ts'
@@ -299,5 +300,29 @@ describe.each(anyBackend)('addresses of workload issuers on $name', (backend) =>
     } finally {
       await site.close()
     }
+  })
+})
+
+describe('key sets of many addresses', () => {
+  it('leave the sets in use, and the limits of fetches, as they are', async () => {
+    const asked: string[] = []
+    const ofUs = 'https://us.example/jwks'
+    const keysAt = createRemoteKeys({
+      clock: { now: () => 0 },
+      outgoing: {
+        request: async ({ url }) => {
+          asked.push(url)
+          return { status: 200, headers: {}, body: Buffer.from('{"keys":[]}') }
+        },
+      },
+    })
+    const ask = (url: string) =>
+      expect(keysAt(url)('no JWT', { algorithms: ['RS256'] })).rejects.toThrow()
+    for (let n = 0; n < 1500; n += 1) {
+      await ask(`https://others.example/${n}`)
+      await ask(ofUs)
+    }
+    expect(asked.filter((url) => url === ofUs)).toHaveLength(1)
+    expect(asked).toHaveLength(1501)
   })
 })

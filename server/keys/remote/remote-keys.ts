@@ -109,6 +109,14 @@ export const createRemoteKeys = ({
   const spareOf = ({ at, spare }: Fetched, now: number): number =>
     Math.min(most, spare + (now - at) / againMs)
 
+  /** The set unused for longest makes room: a realm with many addresses must not cost the others their sets, and the limits of fetches. */
+  const use = (url: string, set: Fetched): void => {
+    fetched.delete(url)
+    const [oldest = ''] = fetched.size >= mostSets ? fetched.keys() : []
+    fetched.delete(oldest)
+    fetched.set(url, set)
+  }
+
   /** Where the address fails, the keys before it are good for their time; the address is left alone for a while. */
   const ask = (url: string, before: Fetched | undefined): Promise<JWTVerifyGetKey> => {
     const at = clock.now()
@@ -129,14 +137,15 @@ export const createRemoteKeys = ({
       },
     )
     const asked: Fetched = { at, fetchedAt: at, until: at + bounds.keepMs, spare: 0, keys }
-    if (fetched.size >= mostSets) fetched.clear()
-    fetched.set(url, asked)
+    use(url, asked)
     return keys
   }
 
   const knownKeys = (url: string): Promise<JWTVerifyGetKey> => {
     const before = fetched.get(url)
-    return before && clock.now() < before.until ? before.keys : ask(url, before)
+    if (!before || clock.now() >= before.until) return ask(url, before)
+    use(url, before)
+    return before.keys
   }
 
   const latestKeys = (url: string): Promise<JWTVerifyGetKey> => {
