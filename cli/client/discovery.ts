@@ -29,7 +29,7 @@ const stranger = (http: Http, what: string, status: number): UnreachableError =>
   new UnreachableError(
     http.server,
     'stranger',
-    `${http.server} has no ${what}: it is no iamctl server (${status})`,
+    `${http.server} has no ${what}: it is not an iamctl server (${status})`,
   )
 
 /** What a server says of itself is opened in a browser. */

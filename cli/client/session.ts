@@ -91,7 +91,7 @@ const openPage = async (http: Http, jar: Jar, realm: string): Promise<void> => {
     throw new UnreachableError(
       http.server,
       'stranger',
-      `${http.server} has no sign-in page: it is no iamctl server (${status})`,
+      `${http.server} has no sign-in page: it is not an iamctl server (${status})`,
     )
   }
 }

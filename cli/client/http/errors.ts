@@ -47,7 +47,7 @@ export type UnreachableReason =
   | 'proxy'
   | 'timeout'
   | 'closed'
-  /** Something answered that is no iamctl server, or a proxy whose server is away. */
+  /** Something answered that is not an iamctl server, or a proxy whose server is away. */
   | 'stranger'
 
 /** No answer of an iamctl server came. */

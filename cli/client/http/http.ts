@@ -248,6 +248,6 @@ export const succeeded = (server: string, answer: HttpAnswer): HttpAnswer => {
   }
   throw stranger(
     server,
-    `what answers at ${server} is no iamctl server, or its server is away (${status})`,
+    `${server} is not an iamctl server, or the server behind it is away (${status})`,
   )
 }

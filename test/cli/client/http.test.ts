@@ -243,7 +243,7 @@ describe('nobody of ours', () => {
   })
 
   it.each([
-    ['a page', 404, { 'content-type': 'text/html' }, '<html>', /no iamctl server/],
+    ['a page', 404, { 'content-type': 'text/html' }, '<html>', /not an iamctl server/],
     ['a proxy', 502, {}, 'bad gateway', /\(502\)/],
     [
       'a redirect',

@@ -163,7 +163,7 @@ describe('a session', () => {
     onTestFinished(http.close)
     await expect(createSession(http, admin()).send(get)).rejects.toMatchObject({
       reason: 'stranger',
-      message: `${address} has no sign-in page: it is no iamctl server (404)`,
+      message: `${address} has no sign-in page: it is not an iamctl server (404)`,
     })
   })
 })
