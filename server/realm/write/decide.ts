@@ -82,11 +82,7 @@ const refuseLongKey = ({ kind, before, key }: Draft): void => {
 }
 
 /** Leaves the new secrets that differ from those stored, and says whether anything does. */
-const settleChange = (
-  draft: Draft,
-  revealable: boolean,
-  { sameSecret }: DecideContext,
-): boolean => {
+const settleChange = (draft: Draft, drafts: Drafts, { sameSecret }: DecideContext): boolean => {
   const { before, body } = draft
   if (before === null) return body !== null
   if (body === null) return true
@@ -95,11 +91,13 @@ const settleChange = (
   )
   return (
     before.key !== draft.key ||
+    // A path can be what it was, below another document that has the name of the parent now.
+    before.parentId !== drafts.parentIdOf(draft) ||
     before.origin !== draft.origin ||
     before.owner !== draft.owner ||
     before.protected !== draft.protected ||
     Object.keys(draft.secrets).length > 0 ||
-    hasSecretToHash(draft, revealable) ||
+    hasSecretToHash(draft, drafts.revealable) ||
     !isDeepStrictEqual(before.body, body)
   )
 }
@@ -148,7 +146,7 @@ export const decide = async (
   await each(drafts.all(), (draft) => {
     refuseMoved(draft)
     const hasSecrets = Object.keys(draft.secrets).length > 0
-    if (settleChange(draft, drafts.revealable, context)) changed.push(draft)
+    if (settleChange(draft, drafts, context)) changed.push(draft)
     // "Nothing changes" confirms that the given secret is the stored one: a guess at it needs what a write needs.
     else if (hasSecrets) confirmed.push(draft)
   })

@@ -212,6 +212,35 @@ describe.each(backends)('rollback on $name', (backend) => {
     expect(await view?.get('identity-provider', 'idp')).toMatchObject({ id: old, body: ldap })
   })
 
+  it('moves a group back below its parent, also where another one has the name of that by now', async () => {
+    const realm = await newRealm()
+    const below = (key: string, from?: string): Operation => ({
+      ...put(Group, { name: 'Below' }, {}, from),
+      key,
+    })
+    const n = await write(realm, [
+      put(Group, { name: 'Top' }),
+      put(Group, { name: 'Other' }),
+      below('/Top/Below'),
+    ])
+    const before = (await stateOf(realm)).sections
+    const ids = () =>
+      Promise.all(['/Top', '/Other', '/Top/Below'].map((key) => idOf(realm, Group, key)))
+    const was = await ids()
+    // All at once, its path is what it was.
+    await write(realm, [
+      put(Group, { name: 'Old' }, {}, '/Top'),
+      put(Group, { name: 'Top' }, {}, '/Other'),
+      below('/Top/Below', '/Old/Below'),
+    ])
+    expect(await ids()).toEqual([was[1], undefined, was[2]])
+    expect(await faultsOf(server.areas.storage)).toEqual([])
+    await rollback(realm, n)
+    expect(await ids()).toEqual(was)
+    expect((await stateOf(realm)).sections).toEqual(before)
+    expect(await faultsOf(server.areas.storage)).toEqual([])
+  })
+
   it('takes nothing that was made below another parent, of which the name has become that of the parent', async () => {
     const realm = await newRealm()
     const role = (key: string): Operation => ({
