@@ -4,7 +4,6 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { Doc } from '#schemas/json-schema.ts'
 import type { Kind } from '#schemas/kind.ts'
 import { Client } from '#schemas/kinds/clients/client.ts'
-import { ClientRole } from '#schemas/kinds/clients/client-role.ts'
 import { IdentityProvider } from '#schemas/kinds/sign-in/identity-provider.ts'
 import { Group } from '#schemas/kinds/users/group.ts'
 import { Role } from '#schemas/kinds/users/role.ts'
@@ -210,88 +209,6 @@ describe.each(backends)('rollback on $name', (backend) => {
       body: { description: 'old' },
     })
     expect(await view?.get('identity-provider', 'idp')).toMatchObject({ id: old, body: ldap })
-  })
-
-  it('moves a group back below its parent, also where another one has the name of that by now', async () => {
-    const realm = await newRealm()
-    const below = (key: string, from?: string): Operation => ({
-      ...put(Group, { name: 'Below' }, {}, from),
-      key,
-    })
-    const n = await write(realm, [
-      put(Group, { name: 'Top' }),
-      put(Group, { name: 'Other' }),
-      below('/Top/Below'),
-    ])
-    const before = (await stateOf(realm)).sections
-    const ids = () =>
-      Promise.all(['/Top', '/Other', '/Top/Below'].map((key) => idOf(realm, Group, key)))
-    const was = await ids()
-    // All at once, its path is what it was.
-    await write(realm, [
-      put(Group, { name: 'Old' }, {}, '/Top'),
-      put(Group, { name: 'Top' }, {}, '/Other'),
-      below('/Top/Below', '/Old/Below'),
-    ])
-    expect(await ids()).toEqual([was[1], undefined, was[2]])
-    expect(await faultsOf(server.areas.storage)).toEqual([])
-    await rollback(realm, n)
-    expect(await ids()).toEqual(was)
-    expect((await stateOf(realm)).sections).toEqual(before)
-    expect(await faultsOf(server.areas.storage)).toEqual([])
-  })
-
-  it('takes nothing that was made below another parent, of which the name has become that of the parent', async () => {
-    const realm = await newRealm()
-    const role = (key: string): Operation => ({
-      op: 'put',
-      kind: ClientRole,
-      key,
-      doc: { name: key.slice(key.indexOf('/') + 1) },
-      secrets: {},
-    })
-    const user = (username: string, ...clientRoles: string[]) =>
-      put(User, { username, clientRoles })
-    const n = await write(realm, [
-      put(Client, { clientId: 'shop' }),
-      put(Client, { clientId: 'bank' }),
-      role('shop/admin'),
-      put(Group, { name: 'Top' }),
-      put(Group, { name: 'Other' }),
-      { ...put(Group, { name: 'Below' }), key: '/Top/Below' },
-      user('mia', 'shop/admin'),
-    ])
-    const idsOf = () =>
-      Promise.all([
-        idOf(realm, Client, 'shop'),
-        idOf(realm, ClientRole, 'shop/admin'),
-        idOf(realm, Group, '/Top'),
-        idOf(realm, Group, '/Top/Below'),
-      ])
-    const { sections } = await stateOf(realm)
-    const ids = await idsOf()
-    await write(realm, [
-      { op: 'delete', kind: ClientRole, key: 'shop/admin' },
-      { op: 'delete', kind: Group, key: '/Top/Below' },
-    ])
-    await write(realm, [
-      put(Client, { clientId: 'old-shop' }, {}, 'shop'),
-      put(Group, { name: 'Old' }, {}, '/Top'),
-    ])
-    await write(realm, [
-      put(Client, { clientId: 'shop' }, {}, 'bank'),
-      put(Group, { name: 'Top' }, {}, '/Other'),
-    ])
-    await write(realm, [
-      role('shop/admin'),
-      { ...put(Group, { name: 'Below' }), key: '/Top/Below' },
-      user('mia'),
-      user('tom', 'shop/admin'),
-    ])
-    for (const [i, id] of (await idsOf()).entries()) expect(id).not.toBe(ids[i])
-    await rollback(realm, n)
-    expect(await idsOf()).toEqual(ids)
-    expect((await stateOf(realm)).sections).toEqual(sections)
   })
 
   it('changes nothing where nothing changed, and only tells with dryRun', async () => {

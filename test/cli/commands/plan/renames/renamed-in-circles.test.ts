@@ -1,7 +1,7 @@
 /** Names that change places: refused in one apply, because the next one would change them back, and possible in two. */
 import { describe, expect, it } from 'vitest'
-import { newEstate, newRealm } from '../fixture/estate.ts'
-import { sharedWorld } from '../fixture/fixture.ts'
+import { newEstate, newRealm } from '../../fixture/estate.ts'
+import { sharedWorld } from '../../fixture/fixture.ts'
 
 const world = sharedWorld()
 

@@ -5,9 +5,9 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { documentIn } from '../../../realm/changesets/changeset.ts'
-import { anyBackend } from '../../../support/backends.ts'
-import { type ServedHome, startServedHome } from '../fixture/served-home.ts'
+import { documentIn } from '../../../../realm/changesets/changeset.ts'
+import { anyBackend } from '../../../../support/backends.ts'
+import { type ServedHome, startServedHome } from '../../fixture/served-home.ts'
 
 interface Case {
   readonly kind: string
