@@ -76,8 +76,14 @@ describe('a deletion', () => {
 
   it('is refused as a whole while one holds on, and nothing is changed', () => {
     const drafts = draftsOf(kindWith('refuse'), { a: [], b: ['a'], c: ['a'] })
-    expect(() => remove(drafts, 'a')).toThrow('is used by 2 documents')
+    expect(() => remove(drafts, 'a')).toThrow(/"a" is used by \S+ "b", \S+ "c"$/)
     expect(left(drafts)).toEqual({ a: [], b: ['a'], c: ['a'] })
+  })
+
+  it('names three of those who hold on, and counts the others', () => {
+    const holders = Object.fromEntries(['f', 'e', 'd', 'c', 'b'].map((key) => [key, ['a']]))
+    const drafts = draftsOf(kindWith('refuse'), { a: [], ...holders })
+    expect(() => remove(drafts, 'a')).toThrow(/ used by \S+ "b", \S+ "c", \S+ "d" and 2 more$/)
   })
 
   it('is not held by the document itself', () => {

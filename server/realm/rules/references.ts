@@ -11,8 +11,10 @@ import { type Reference, referencesOf, replaceReferences } from '#schemas/walk.t
 import type { Draft, Drafts } from '../write/drafts.ts'
 import { placeOf } from '../write/operations.ts'
 
-/** How many users of a document a refused deletion names. */
+/** How many users of a document a refused deletion lists. */
 const shown = 20
+/** How many of them its message names. */
+const named = 3
 
 interface Index {
   readonly key: string
@@ -139,17 +141,16 @@ export const settleDeletion = (drafts: Drafts, draft: Draft): readonly Draft[] =
   refuseProtected(draft, doomed)
   const gone = new Set(doomed)
   const holding = [...new Set(holders)].filter((holder) => !gone.has(holder) && !holder.leaving)
-  if (holding.length > 0)
+  if (holding.length > 0) {
+    const usedBy = places(holding)
+    const names = usedBy.slice(0, named).map(({ kind, key }) => `${kind} "${key}"`)
+    const others = holding.length - names.length
     throw new Problem(
       'in-use',
-      `${draft.kind.kind} "${draft.key}" is used by ${holding.length} document${holding.length === 1 ? '' : 's'}`,
-      {
-        extra: {
-          usedByCount: holding.length,
-          usedBy: places(holding),
-        },
-      },
+      `${draft.kind.kind} "${draft.key}" is used by ${names.join(', ')}${others > 0 ? ` and ${others} more` : ''}`,
+      { extra: { usedByCount: holding.length, usedBy } },
     )
+  }
   for (const { referrer, target } of detached)
     if (!gone.has(referrer)) drafts.rewriteLater(referrer, target, target.key)
   drafts.remove(
