@@ -3,7 +3,7 @@
  * references they need that do not exist yet. Everything else is left alone.
  */
 
-import { type Kind, parentKeyOf } from '#schemas/kind.ts'
+import type { Kind } from '#schemas/kind.ts'
 import type { Desired } from '#schemas/realm/desired.ts'
 import { kindNamed, kinds } from '#schemas/registry.ts'
 import { referencesOf } from '#schemas/walk.ts'
@@ -11,6 +11,7 @@ import type { Place } from '#schemas/wire/wire.ts'
 import type { Actual } from './actual.ts'
 import { lineage, nameOf, placeKey } from './names.ts'
 import type { PlanProblem } from './plan.ts'
+import { match } from './renames/match.ts'
 
 /** `client/web`, `group/Staff/Helpdesk`, `settings`; null where there is no such kind. */
 export const parseTarget = (text: string): Place | null => {
@@ -51,35 +52,17 @@ export const scopeOf = (
       one.renamedFrom === null ? [] : [[placeKey(one.kind.kind, one.renamedFrom), one]],
     ),
   )
-  /** The key that a place has before the documents above it are renamed. */
-  const former = (kind: Kind, key: string): string => {
-    const parentKey = parentKeyOf(kind, key)
-    if (parentKey === null) return key
-    const parentKind = kindNamed(kind.parentKind ?? '')
-    const place = placeKey(parentKind.kind, parentKey)
-    const renamedFrom = actual.documents.has(place) ? null : byKey.get(place)?.renamedFrom
-    return (renamedFrom ?? former(parentKind, parentKey)) + key.slice(parentKey.length)
-  }
-  const isMissing = ({ kind, key }: Desired): boolean =>
-    ![key, former(kind, key)].some((one) => actual.documents.has(placeKey(kind.kind, one)))
-  const leaverOf = ({ kind, key }: Desired): Desired | undefined =>
-    byFrom.get(placeKey(kind.kind, key))
-  /** Whether an entry gets its key by this plan: it is free, or becomes so. */
-  const isTaking = (one: Desired, asking: readonly Desired[] = []): boolean => {
-    const leaver = leaverOf(one)
-    if (isMissing(one) || !leaver || asking.includes(one)) return isMissing(one)
-    return isTaking(leaver, [...asking, one])
-  }
+  /** Entries that get their key by the plan of all files: they are created, or renamed. */
+  const made = new Set(
+    match(desired, actual, desired)
+      .matches.filter(({ actual: document, from }) => document === null || from !== null)
+      .map((one) => one.desired),
+  )
   /** The document that takes the key which a rename frees, and the one that must free a key first. */
-  const inChain = (one: Desired): (Desired | undefined)[] => {
-    const leaver = leaverOf(one)
-    return [
-      one.renamedFrom !== null && isTaking(one)
-        ? byKey.get(placeKey(one.kind.kind, one.renamedFrom))
-        : undefined,
-      leaver && isTaking(leaver) ? leaver : undefined,
-    ]
-  }
+  const inChain = ({ kind, key, renamedFrom }: Desired): (Desired | undefined)[] => [
+    renamedFrom === null ? undefined : byKey.get(placeKey(kind.kind, renamedFrom)),
+    byFrom.get(placeKey(kind.kind, key)),
+  ]
   const roots = new Set<string>()
   const problems: PlanProblem[] = []
   for (const { kind, key } of targets) {
@@ -102,8 +85,8 @@ export const scopeOf = (
   const chosen = new Set(desired.filter(({ kind, key }) => isBelow(kind, key)))
   for (const one of chosen) {
     const needed = needsOf(one).map((place) => byKey.get(place))
-    for (const other of needed) if (other && isMissing(other)) chosen.add(other)
-    for (const other of inChain(one)) if (other) chosen.add(other)
+    const chain = made.has(one) ? inChain(one) : []
+    for (const other of [...needed, ...chain]) if (other && made.has(other)) chosen.add(other)
   }
   return {
     desired: desired.filter((one) => chosen.has(one)),

@@ -187,6 +187,24 @@ describe('a plan, carried out', () => {
   )
 })
 
+/** The rename of its client was carried out before: what it says it was is another client, whose roles stay there. */
+const renamedBefore: Pair = {
+  a: { realm: 'acme', clients: [{ clientId: 'c3', roles: [{ name: 'z' }] }] },
+  b: {
+    realm: 'acme',
+    clients: [
+      {
+        clientId: 'c2',
+        renamedFrom: 'c3',
+        serviceAccountClientRoles: ['c2/x', 'c2/y', 'c2/z'],
+        roles: [{ name: 'x' }, { name: 'y' }, { name: 'z' }],
+      },
+      { clientId: 'c3', renamedFrom: 'c1' },
+    ],
+  },
+  owners: [source],
+}
+
 describe('a plan', () => {
   it('of a realm that is as its files say is empty', patience, () => {
     fc.assert(
@@ -267,7 +285,7 @@ describe('a plan', () => {
         }
         expect(outcome(before, plan)).not.toBeNull()
       }),
-      runs,
+      { ...runs, examples: [0, 1, 2, 3, 4].map((pick) => [renamedBefore, pick]) },
     )
   })
 })
