@@ -11,6 +11,7 @@ import {
   type YAMLSeq,
 } from 'yaml'
 import { type Doc, isObject } from '#schemas/json-schema.ts'
+import { sectionKinds } from '#schemas/realm/realm-document.ts'
 
 /** A number from 0 to below the given one. */
 export type Roll = (sides: number) => number
@@ -21,15 +22,15 @@ export interface Layers {
   readonly overlay: Doc
 }
 
-const keyFields = ['name', 'clientId', 'username', 'alias']
+const keyFields = new Map(sectionKinds.map(({ section, keyFields: fields }) => [section, fields]))
 
 /** An entry of an overlay that changes one text of the entry below it, or takes it out. */
-const changeOf = (entry: Doc, roll: Roll): Doc | null => {
-  const key = keyFields.find((field) => typeof entry[field] === 'string')
+const changeOf = (section: string, entry: Doc, roll: Roll): Doc | null => {
+  const [key, ...others] = keyFields.get(section) ?? []
   const [field] = Object.keys(entry).filter(
     (name) => name !== key && typeof entry[name] === 'string',
   )
-  if (key === undefined || field === undefined) return null
+  if (key === undefined || others.length > 0 || field === undefined) return null
   return { [key]: entry[key], [field]: roll(3) === 0 ? null : entry[field] }
 }
 
@@ -49,7 +50,7 @@ export const layersOf = ({ realm, ...sections }: Doc, roll: Roll): Layers => {
     const lists: [Doc[], Doc[], Doc[]] = [[], [], []]
     for (const entry of value as readonly Doc[]) {
       const side = roll(8)
-      const change = side === 2 ? changeOf(entry, roll) : null
+      const change = side === 2 ? changeOf(section, entry, roll) : null
       if (side === 0) lists[1].push(entry)
       else if (side === 1) lists[2].push({ ...entry, add: true })
       else lists[0].push(entry)
