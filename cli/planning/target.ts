@@ -52,17 +52,22 @@ export const scopeOf = (
       one.renamedFrom === null ? [] : [[placeKey(one.kind.kind, one.renamedFrom), one]],
     ),
   )
-  /** Entries that get their key by the plan of all files: they are created, or renamed. */
-  const made = new Set(
-    match(desired, actual, desired)
-      .matches.filter(({ actual: document, from }) => document === null || from !== null)
-      .map((one) => one.desired),
-  )
+  const { matches, findings } = match(desired, actual, desired)
+  /** Entries that get their key by the plan of all files: they are created or renamed, or ask for a rename that is refused. */
+  const made = new Set([
+    ...matches.flatMap(({ desired: one, actual: document, from }) =>
+      document === null || from !== null ? [one] : [],
+    ),
+    ...findings.map((finding) => finding.desired),
+  ])
   /** The document that takes the key which a rename frees, and the one that must free a key first. */
-  const inChain = ({ kind, key, renamedFrom }: Desired): (Desired | undefined)[] => [
-    renamedFrom === null ? undefined : byKey.get(placeKey(kind.kind, renamedFrom)),
-    byFrom.get(placeKey(kind.kind, key)),
-  ]
+  const inChain = ({ kind, key, renamedFrom }: Desired): (Desired | undefined)[] => {
+    const leaver = byFrom.get(placeKey(kind.kind, key))
+    return [
+      renamedFrom === null ? undefined : byKey.get(placeKey(kind.kind, renamedFrom)),
+      leaver && made.has(leaver) ? leaver : undefined,
+    ]
+  }
   const roots = new Set<string>()
   const problems: PlanProblem[] = []
   for (const { kind, key } of targets) {
@@ -85,8 +90,8 @@ export const scopeOf = (
   const chosen = new Set(desired.filter(({ kind, key }) => isBelow(kind, key)))
   for (const one of chosen) {
     const needed = needsOf(one).map((place) => byKey.get(place))
-    const chain = made.has(one) ? inChain(one) : []
-    for (const other of [...needed, ...chain]) if (other && made.has(other)) chosen.add(other)
+    for (const other of needed) if (other && made.has(other)) chosen.add(other)
+    if (made.has(one)) for (const other of inChain(one)) if (other) chosen.add(other)
   }
   return {
     desired: desired.filter((one) => chosen.has(one)),
