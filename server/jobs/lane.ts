@@ -1,5 +1,6 @@
-/** The jobs of one target: those that wait and are not under way, and those that are done. */
+/** The jobs of one target in a queue: those that wait and are not under way, and those that are done. */
 
+import { type RawBuilder, sql } from 'kysely'
 import type { Statement, Storage } from '#server/storage/contract.ts'
 import { statement } from '#server/storage/statements.ts'
 
@@ -8,53 +9,48 @@ export interface LaneName {
   readonly target: string
 }
 
+type Db = Pick<Storage, 'db'>
+
+const isOf = ({ queue, target }: LaneName): RawBuilder<boolean> =>
+  sql<boolean>`queue = ${queue} and target = ${target}`
+
+const isWaiting = sql<boolean>`state = 'waiting' and lease is null`
+
 /** The payloads of the jobs that wait. */
-export const waitingPayloads = async (
-  { db }: Pick<Storage, 'db'>,
-  { queue, target }: LaneName,
-): Promise<unknown[]> => {
-  const rows = await db
-    .selectFrom('jobs')
-    .select('payload')
-    .where('queue', '=', queue)
-    .where('target', '=', target)
-    .where('state', '=', 'waiting')
-    .where('lease', 'is', null)
-    .execute()
-  return rows.map(({ payload }) => JSON.parse(payload))
+export const waitingPayloads = async ({ db }: Db, lane: LaneName): Promise<unknown[]> => {
+  const waiting = db.selectFrom('jobs').select('payload').where(isOf(lane)).where(isWaiting)
+  return (await waiting.execute()).map(({ payload }) => JSON.parse(payload))
 }
 
 /** Jobs that wait after a failure are due at once, and with no attempt counted: what made them fail has changed. */
-export const restartFailed = (
-  { db }: Pick<Storage, 'db'>,
-  { queue, target }: LaneName,
-  now: number,
-): Statement =>
+export const restartFailed = ({ db }: Db, lane: LaneName, now: number): Statement =>
   statement(
     db
       .updateTable('jobs')
       .set({ attempts: 0, next_at: now })
-      .where('queue', '=', queue)
-      .where('target', '=', target)
-      .where('state', '=', 'waiting')
-      .where('lease', 'is', null)
+      .where(isOf(lane))
+      .where(isWaiting)
       .where('attempts', '>', 0),
   )
 
-/** Whether one was done at this time or later, and is still listed. */
-export const isDoneSince = async (
-  { db }: Pick<Storage, 'db'>,
-  { queue, target }: LaneName,
-  since: number,
-): Promise<boolean> => {
-  const row = await db
+/** When the first job that has failed is tried again; undefined where none has. */
+export const nextAttemptAt = async ({ db }: Db, lane: LaneName): Promise<number | undefined> => {
+  const failed = db
+    .selectFrom('jobs')
+    .select('next_at')
+    .where(isOf(lane))
+    .where(isWaiting)
+    .where('attempts', '>', 0)
+  return (await failed.orderBy('id').executeTakeFirst())?.next_at
+}
+
+/** Whether a job was done at this time or later, and is still listed. */
+export const isDoneSince = async ({ db }: Db, lane: LaneName, since: number): Promise<boolean> => {
+  const done = db
     .selectFrom('jobs')
     .select('id')
-    .where('queue', '=', queue)
-    .where('target', '=', target)
+    .where(isOf(lane))
     .where('state', '=', 'done')
     .where('finished_at', '>=', since)
-    .limit(1)
-    .executeTakeFirst()
-  return row !== undefined
+  return (await done.limit(1).executeTakeFirst()) !== undefined
 }

@@ -254,24 +254,6 @@ export const isJobWaiting = async (
   return row !== undefined
 }
 
-/** When the job of a lane is tried again after a failure; undefined where none has failed. */
-export const nextAttemptAt = async (
-  { db }: Pick<Storage, 'db'>,
-  { queue, target }: { readonly queue: string; readonly target: string },
-): Promise<number | undefined> => {
-  const row = await db
-    .selectFrom('jobs')
-    .select('next_at')
-    .where('queue', '=', queue)
-    .where('target', '=', target)
-    .where('state', '=', 'waiting')
-    .where('lease', 'is', null)
-    .where('attempts', '>', 0)
-    .orderBy('id')
-    .executeTakeFirst()
-  return row?.next_at
-}
-
 /** Whether a job that waits has failed so often; an attempt under way does not count. */
 export const isQueueFailing = async (
   { db }: Pick<Storage, 'db'>,

@@ -1,7 +1,7 @@
 /** The status of a target, for callers on any node. */
 
 import type { ScimStanding } from '#schemas/wire/scim-targets.ts'
-import { nextAttemptAt } from '#server/jobs/store.ts'
+import { nextAttemptAt } from '#server/jobs/lane.ts'
 import type { Storage } from '#server/storage/contract.ts'
 import { usersByIds } from '#server/users/user-rows.ts'
 import { scimQueue } from './run.ts'
