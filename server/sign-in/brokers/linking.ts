@@ -18,7 +18,7 @@ import type { LinkWrites } from './link-writes.ts'
 import type { SignInProvider } from './providers.ts'
 import { type Refusals, reasonOf } from './refusals.ts'
 
-interface TripData {
+interface KeptSession {
   readonly sid: string
 }
 
@@ -54,7 +54,7 @@ export const createLinking = ({
         purpose: {
           kind: 'link',
           userId: user.id,
-          data: { sid: session.sid } satisfies TripData,
+          data: { sid: session.sid } satisfies KeptSession,
         },
         // The account there that is to be linked is the one whose owner is here now.
         hints: { forceAuthn: true },
@@ -75,7 +75,7 @@ export const createLinking = ({
     { identity, purpose }: Finished,
   ): Promise<FastifyReply> => {
     if (purpose.kind !== 'link') throw new UpstreamRefused('expired', 'the trip is for a sign-in')
-    const { sid } = purpose.data as TripData
+    const { sid } = purpose.data as KeptSession
     const isHere =
       current?.session.sid === sid &&
       current.user.id === purpose.userId &&

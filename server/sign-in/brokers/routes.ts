@@ -37,7 +37,7 @@ import { describeArrival, describeDeparture } from './description.ts'
 import type { Linking } from './linking.ts'
 import type { SignInProvider, SignInProviders } from './providers.ts'
 import { type RefusalReason, type Refusals, reasonOf } from './refusals.ts'
-import { type Begun, createWaysBack, purposeOf, type TripData } from './ways-back.ts'
+import { type Begun, createWaysBack, type KeptSignIn, purposeOf } from './ways-back.ts'
 
 export interface BrokerRouteParts extends SignInContextParts, PageScopeParts {
   readonly pages: SignInPages
@@ -155,7 +155,7 @@ const createHandlers = (parts: BrokerRouteParts) => {
         purpose: {
           kind: 'sign-in',
           organization: provider.organization?.alias,
-          data: { signIn: saving.saved.handle } satisfies TripData,
+          data: { signIn: saving.saved.handle } satisfies KeptSignIn,
         },
         hints: {
           // The browser has a session, and something asks for a sign-in all the same.
@@ -202,7 +202,7 @@ const createHandlers = (parts: BrokerRouteParts) => {
     provider: SignInProvider,
     { identity, provider: upstream, purpose }: Finished,
   ): Promise<FastifyReply> => {
-    const { signIn: handle } = purpose.data as TripData
+    const { signIn: handle } = purpose.data as KeptSignIn
     const begun = { purpose }
     const signIn = await ofBrowser(request, visit, handle)
     if (!signIn || !visit.isOpen) {

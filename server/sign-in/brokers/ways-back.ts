@@ -23,7 +23,7 @@ export interface WaysBackParts {
 }
 
 /** What a trip keeps of the sign-in that it belongs to. */
-export interface TripData {
+export interface KeptSignIn {
   readonly signIn: string
 }
 
@@ -48,7 +48,7 @@ export const purposeOf = (error: unknown): Purpose | undefined =>
 
 export const createWaysBack = ({ pages, signIns, findPending }: WaysBackParts) => {
   const signInOf = async (realm: string, { purpose, signIn }: Begun): Promise<SignIn | undefined> =>
-    signIn ?? (purpose && signIns.findOfAny(realm, (purpose.data as TripData).signIn))
+    signIn ?? (purpose && signIns.findOfAny(realm, (purpose.data as KeptSignIn).signIn))
 
   return async (
     request: FastifyRequest<RealmRoute>,
