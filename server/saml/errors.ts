@@ -37,7 +37,7 @@ export class SamlStatusError extends Error {
   }
 }
 
-/** The rules of a request whose sender is known: an element that stands twice is told to it like every other fault. */
+/** Runs the checks of a request whose service provider is known: XML faults, such as a repeated element, become a status. */
 export const toldByStatus = <T>(rules: () => T): T => {
   try {
     return rules()

@@ -114,8 +114,8 @@ export const webhookDeliveries = (
     dead: async (job, reason) => {
       const webhook = await webhookOf(job)
       if (!webhook) return
-      // A receiver that refuses this event alone stays: a firewall in front of it may take a text in the event, such as the username of
-      // a failed sign-in, for an attack, and the sender of that text must not end what the receiver is told.
+      // A firewall can refuse one event for a text that an anonymous caller chose, such as the username of a failed sign-in. That
+      // disables no webhook whose receiver takes other events.
       const lane = { queue: webhookQueue, target: job.target }
       if (await isDoneSince(storage, lane, job.createdAt)) return
       await disable(webhook, `no attempt of ${job.attempt} arrived: ${reason}`)
